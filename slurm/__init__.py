@@ -1,0 +1,1 @@
+"""How the portal speaks to Slurm: plain Python, no Django."""

@@ -1,0 +1,206 @@
+"""What every way of speaking to Slurm must offer: values, errors and the Gateway itself."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Protocol
+
+
+class SlurmError(Exception):
+    """Anything that went wrong between us and Slurm."""
+
+
+class Refused(SlurmError):
+    """Slurm answered and said no: nothing was done. `code` is Slurm's errno (2010 = invalid ...), 0 if it gave none."""
+
+    def __init__(self, message: str, *, code: int = 0) -> None:
+        super().__init__(message)
+        self.message, self.code = message, code
+
+
+class Unreachable(SlurmError):
+    """The request certainly never reached Slurm (no connection, no token): nothing was done, try later."""
+
+
+class Unanswered(SlurmError):
+    """The request may have reached Slurm and no usable answer came back: the outcome is unknown, never failed."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Submission:
+    """One complete request as Slurm gets it; always submitted held. Memory in MB per node, time in minutes."""
+
+    name: str
+    account: str
+    partition: str
+    qos: str
+    script: str
+    working_directory: str
+    standard_output: str
+    time_limit_minutes: int
+    comment: str  # "bancada:<32 hex digits>", the secret token of this attempt
+    standard_error: str = ""  # empty: joined with standard output
+    nodes: int = 1
+    tasks: int = 1
+    cpus_per_task: int = 1
+    memory_mb: int = 0  # per node; 0: the partition's default
+    gpus: int = 0  # per node
+    gpu_type: str = ""  # always given where gpus > 0
+    environment: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class JobRecord:
+    """One job (or array task) as Slurm has it. Times are aware UTC datetimes or None; `states` is Slurm's set."""
+
+    job_id: int
+    submit_time: datetime
+    uid: int
+    states: frozenset[str]  # base state and flags, upper case: {"RUNNING", "COMPLETING"}
+    account: str
+    partition: str
+    user: str = ""
+    qos: str = ""
+    array_task: int | None = None
+    reason: str = ""  # "" instead of "None"
+    start_time: datetime | None = None
+    end_time: datetime | None = None
+    eligible_time: datetime | None = None
+    time_limit_minutes: int | None = None
+    restart_count: int = 0
+    nodes: str = ""  # Slurm's host list: gpu[01-02]
+    node_count: int = 0
+    cpus: int = 0
+    memory_mb: int = 0  # per job, allocated
+    gpus: int = 0  # the untyped total of AllocTRES (or of the request while pending)
+    gpu_types: Mapping[str, int] = dataclasses.field(default_factory=dict)  # {"a100": 2}
+    exit_code: int | None = None
+    exit_signal: int | None = None
+    # free text and paths: filled by job() and find(), never by the bulk reads
+    name: str = ""
+    comment: str = ""  # the owner can rewrite it: a hint
+    admin_comment: str = ""  # the owner cannot
+    working_directory: str = ""
+    standard_output: str = ""
+    standard_error: str = ""
+    requested_gpus_per_node: int = 0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NodeRecord:
+    """One node: memory in MB, `gpu_types` as configured, e.g. {"a100": 4}."""
+
+    name: str
+    states: frozenset[str]
+    cpus: int
+    cpus_allocated: int
+    memory_mb: int
+    memory_allocated_mb: int
+    gpu_types: Mapping[str, int]
+    gpus_allocated: int
+    partitions: tuple[str, ...]
+    reason: str = ""
+    reason_since: datetime | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PartitionRecord:
+    """One partition with its limits; None means Slurm sets none."""
+
+    name: str
+    state: str  # UP, DOWN, DRAIN, INACTIVE
+    nodes: tuple[str, ...]
+    max_time_minutes: int | None
+    default_time_minutes: int | None
+    max_nodes: int | None
+    total_cpus: int
+    allowed_accounts: tuple[str, ...] = ()  # empty: all
+    allowed_qos: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Limits:
+    """What one QOS enforces: None means no limit. GPU-minutes and minutes; per type under gpus_by_type."""
+
+    gpus_at_once: int | None = None
+    gpus_by_type: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    gpu_minutes: int | None = None
+    gpu_minutes_by_type: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    longest_minutes: int | None = None
+    jobs_submitted: int | None = None
+    jobs_running: int | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Association:
+    """A user's (or, with user "", an account's) association as slurmdbd has it."""
+
+    account: str
+    user: str = ""
+    partition: str = ""
+    qos: tuple[str, ...] = ()
+    default_qos: str = ""
+    max_submit_jobs: int | None = None
+
+
+class Gateway(Protocol):
+    """The ordinary door: submit and act as a person, read as the portal's reader.
+
+    Every call has a deadline (seconds, given at connect). `as_user` is a login name the signer accepts.
+    Raises Refused, Unreachable or Unanswered and nothing else.
+    """
+
+    def version(self) -> str:
+        """Slurm's release, "22.05.8"; also the ping of slurmctld."""
+
+    def submit(self, submission: Submission, *, as_user: str) -> int:
+        """Submit held; the job id. A warning beside an id is an acceptance."""
+
+    def release(self, job_id: int, *, as_user: str) -> None: ...
+
+    def hold(self, job_id: int, *, as_user: str) -> None: ...
+
+    def cancel(self, job_id: int, *, as_user: str) -> None:
+        """Ends the job; a job already over raises Refused."""
+
+    def job(self, job_id: int, *, as_user: str | None = None) -> JobRecord | None:
+        """One job with its free text from slurmctld; None means slurmctld answered that it has no such job."""
+
+    def jobs(self) -> Sequence[JobRecord]:
+        """All jobs slurmctld has, one call, without free text."""
+
+    def accounting(self, *, since: datetime, job_ids: Collection[int] = ()) -> Sequence[JobRecord]:
+        """Jobs slurmdbd knows of that were active since then (every run, requeues included), without free text."""
+
+    def find(self, *, comment: str, uid: int, account: str, since: datetime) -> Sequence[JobRecord]:
+        """Jobs in slurmctld AND slurmdbd whose (admin) comment is this token, of that uid and account, submitted since.
+
+        An empty answer means both answered and neither has it; if either does not answer this raises.
+        """
+
+    def nodes(self) -> Sequence[NodeRecord]: ...
+
+    def partitions(self) -> Sequence[PartitionRecord]: ...
+
+
+class Accounts(Protocol):
+    """The administrator's door (sacctmgr as `bancada`): accounts, associations and QOS, each call idempotent."""
+
+    def ensure_account(self, account: str, *, description: str = "", organization: str = "") -> None: ...
+
+    def ensure_qos(self, qos: str, limits: Limits, *, deny_on_limit: bool = False) -> None: ...
+
+    def ensure_user(
+        self, user: str, *, account: str, partitions: Sequence[str], qos: Sequence[str], default_qos: str
+    ) -> None:
+        """One association per partition, whose QOS list is exactly `qos`."""
+
+    def stop_user(self, user: str, *, account: str) -> None:
+        """MaxSubmitJobs=0 on the user's associations: stops new jobs, never deletes."""
+
+    def associations(self, account: str) -> Sequence[Association]: ...
+
+    def cancel_any(self, job_id: int) -> None:
+        """Cancel anybody's job as the portal's administrator."""
