@@ -1,0 +1,1 @@
+"""who may do what: permissions, roles, the gate."""

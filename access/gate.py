@@ -1,0 +1,116 @@
+"""The gate: fetch a row, or narrow a list, to what a person may touch. Nobody holds an object without having passed it.
+
+A model that passes the gate says where its project is and who owns it:
+    gate_scope = "project"   # path to the scope model, "" where the model is the scope itself
+    gate_owner = "owner"     # path to its owner, "" where rows have none
+    gate_view = Permission.JOB_VIEW   # what it takes to see a row at all
+The scope model has `memberships` (role rows with user, starts_at, ends_at) and a django-guardian grant model.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, TypeVar, cast
+
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.contrib.auth.models import AnonymousUser
+from django.core.exceptions import ValidationError
+from django.db.models import Exists, Model, OuterRef, Q, QuerySet
+from django.utils import timezone
+from guardian.utils import get_user_obj_perms_model
+
+from access.errors import NotFound, Refused
+from access.permissions import Permission, Scope, codename
+from access.roles import site_permissions
+
+M = TypeVar("M", bound=Model)
+Person = AbstractBaseUser | AnonymousUser
+
+
+class Gated(Protocol):
+    """What the gate reads of a model."""
+
+    gate_scope: str
+    gate_owner: str
+    gate_view: Permission
+
+
+def site_can(user: Person, permission: Permission) -> bool:
+    """Whether the person's site role brings this permission everywhere."""
+    return bool(user.is_active) and permission in site_permissions(getattr(user, "site_role", ""))
+
+
+def allowing(queryset: QuerySet[M], user: Person, permission: Permission) -> QuerySet[M]:
+    """The rows of this queryset on which the person has the permission now."""
+    if not user.is_authenticated or not user.is_active:
+        return queryset.none()
+    if site_can(user, permission):
+        return queryset
+    model = cast(Gated, queryset.model)
+    allowed = Q(**{f"{model.gate_scope or 'pk'}__in": _scopes(queryset.model, user, codename(permission))})
+    own = codename(permission, Scope.OWN)
+    if model.gate_owner and _declares(queryset.model, own):
+        mine = Q(**{model.gate_owner: user})
+        allowed |= mine & Q(**{f"{model.gate_scope or 'pk'}__in": _scopes(queryset.model, user, own)})
+    return queryset.filter(allowed)
+
+
+def fetch(queryset: QuerySet[M], user: Person, permission: Permission, **key: Any) -> M:
+    """The one row under this key, if the person may do this to it.
+
+    Raises NotFound where the person may not even see it (the same as where there is none), Refused where they may
+    see it but not do this.
+    """
+    view = cast(Gated, queryset.model).gate_view
+    subject = queryset.model._meta.label_lower
+    try:
+        row = allowing(queryset, user, view).filter(**key).first()
+    except (ValueError, ValidationError):
+        row = None
+    if row is None:
+        raise NotFound(permission, subject, key)
+    if permission != view and not can(row, user, permission):
+        raise Refused(permission, subject, key)
+    return row
+
+
+def can(row: Model, user: Person, permission: Permission) -> bool:
+    """Whether the person may do this to this row."""
+    return allowing(type(row)._default_manager.filter(pk=row.pk), user, permission).exists()
+
+
+def permissions_on(scope: Model, user: Person) -> frozenset[str]:
+    """All codenames the person holds on one scope row, site role included: one query for a whole page."""
+    if not user.is_authenticated or not user.is_active:
+        return frozenset()
+    site = {str(p) for p in site_permissions(getattr(user, "site_role", ""))}
+    if not _active_members(type(scope), user).filter(pk=scope.pk).exists():
+        return frozenset(site)
+    grants = get_user_obj_perms_model(type(scope))
+    held = grants.objects.filter(user=user, content_object=scope).values_list("permission__codename", flat=True)
+    return frozenset(site | set(held))
+
+
+def _scope_model(model: type[Model]) -> type[Model]:
+    path = cast(Gated, model).gate_scope
+    for step in path.split("__") if path else ():
+        model = cast(type[Model], model._meta.get_field(step).related_model)
+    return model
+
+
+def _declares(model: type[Model], name: str) -> bool:
+    return any(codename_ == name for codename_, _label in _scope_model(model)._meta.permissions)
+
+
+def _active_members(scope: type[Model], user: Person) -> QuerySet[Model]:
+    """Scope rows of which the person is a member at this moment; a grant without one counts for nothing."""
+    now = timezone.now()
+    membership = cast(type[Model], scope._meta.get_field("memberships").related_model)
+    rows = membership._default_manager.filter(Q(ends_at=None) | Q(ends_at__gt=now), user=user, starts_at__lte=now)
+    return scope._default_manager.filter(Exists(rows.filter(**{scope._meta.model_name or "": OuterRef("pk")})))
+
+
+def _scopes(model: type[Model], user: Person, name: str) -> QuerySet[Any]:
+    scope = _scope_model(model)
+    grants = get_user_obj_perms_model(scope)
+    held = grants.objects.filter(user=user, permission__codename=name, content_object=OuterRef("pk"))
+    return _active_members(scope, user).filter(Exists(held)).values("pk")

@@ -1,0 +1,1 @@
+"""who is asking: users as the directory knows them, API tokens, sessions."""

@@ -1,0 +1,10 @@
+"""The accounts app."""
+
+from django.apps import AppConfig
+
+
+class AccountsConfig(AppConfig):
+    """Default settings of the app."""
+
+    name = "accounts"
+    default_auto_field = "django.db.models.BigAutoField"

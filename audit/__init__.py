@@ -1,0 +1,1 @@
+"""what happened: the append-only trail."""

@@ -1,0 +1,92 @@
+"""The append-only trail: one row an event, ids and values, never a foreign key."""
+
+from __future__ import annotations
+
+import pgtrigger
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from access import gate
+from access.ids import uuid7
+from access.permissions import Permission
+from audit.actions import Action, Outcome
+
+
+class EventQuerySet(models.QuerySet["AuditEvent"]):
+    """Reads of the trail."""
+
+    def readable_by(self, user: gate.Person, project_ids: list[int]) -> EventQuerySet:
+        """All for whoever may read the whole trail, else only these projects' events."""
+        if gate.site_can(user, Permission.TRAIL_READ):
+            return self
+        return self.filter(project_id__in=project_ids)
+
+    def about(self, subject_type: str, subject_id: object) -> EventQuerySet:
+        """What happened to one thing."""
+        return self.filter(subject_type=subject_type, subject_id=str(subject_id))
+
+    def before(self, event_id: int | None) -> EventQuerySet:
+        """The page that follows this id, newest first (keyset, no OFFSET)."""
+        return (self.filter(pk__lt=event_id) if event_id else self).order_by("-pk")
+
+
+class AuditEvent(models.Model):
+    """One event. Never updated; a later sealing appends rows of its own beside it.
+
+    `db_role` is set by a trigger to the database role that wrote the row, whatever the writer says.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    uid = models.UUIDField(_("id"), default=uuid7, unique=True, editable=False)
+    at = models.DateTimeField(_("when"))
+    action = models.CharField(_("action"), max_length=60, choices=Action.choices)
+    outcome = models.CharField(_("outcome"), max_length=10, choices=Outcome.choices, default=Outcome.DONE)
+    actor_id = models.BigIntegerField(null=True)
+    actor_name = models.CharField(_("who"), max_length=150, blank=True)
+    ran_as = models.CharField(_("ran as"), max_length=150, blank=True)
+    subject_type = models.CharField(max_length=40, blank=True)
+    subject_id = models.CharField(max_length=64, blank=True)
+    subject_name = models.CharField(_("what"), max_length=200, blank=True)
+    project_id = models.BigIntegerField(null=True)
+    project_code = models.CharField(_("project"), max_length=40, blank=True)
+    channel = models.CharField(_("through"), max_length=10)
+    address = models.GenericIPAddressField(_("address"), null=True)
+    correlation = models.CharField(_("correlation id"), max_length=64, blank=True)
+    db_role = models.CharField(_("database role"), max_length=63, blank=True)
+    detail = models.JSONField(_("detail"), default=dict)
+
+    objects = EventQuerySet.as_manager()
+
+    gate_scope, gate_owner, gate_view = "", "", Permission.TRAIL_READ
+
+    class Meta:
+        verbose_name = _("event")
+        verbose_name_plural = _("events")
+        indexes = (
+            models.Index(fields=["actor_id", "-id"], name="audit_actor"),
+            models.Index(fields=["project_id", "-id"], name="audit_project"),
+            models.Index(fields=["subject_type", "subject_id", "-id"], name="audit_subject"),
+            models.Index(fields=["action", "-id"], name="audit_action"),
+            models.Index(fields=["-at"], name="audit_at"),
+            models.Index(fields=["-id"], name="audit_refused", condition=Q(outcome=Outcome.REFUSED)),
+        )
+        triggers = (
+            pgtrigger.Trigger(
+                name="stamp_role",
+                operation=pgtrigger.Insert,
+                when=pgtrigger.Before,
+                func="NEW.db_role = current_user; NEW.at = coalesce(NEW.at, now()); RETURN NEW;",
+            ),
+            pgtrigger.Protect(name="append_only", operation=pgtrigger.Update | pgtrigger.Delete),
+            pgtrigger.Trigger(
+                name="no_truncate",
+                level=pgtrigger.Statement,
+                operation=pgtrigger.Truncate,
+                when=pgtrigger.Before,
+                func="RAISE EXCEPTION 'the audit trail is append-only';",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.at:%Y-%m-%d %H:%M:%S} {self.action} {self.actor_name}"

@@ -1,0 +1,85 @@
+"""`trail.record(...)`: the one way to write the trail, inside the transaction of the change it tells of."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+from django.db.models import Model
+from django.utils import timezone
+
+from audit import context
+from audit.actions import Action, Outcome
+from audit.models import AuditEvent
+
+_LONGEST = 2000  # characters of one value in `detail`
+
+
+def record(
+    action: Action,
+    *,
+    by: Any = None,
+    about: Model | None = None,
+    project: Any = None,
+    outcome: Outcome = Outcome.DONE,
+    ran_as: str = "",
+    **detail: Any,
+) -> AuditEvent:
+    """Append one event.
+
+    `by` is the person (None: the system), `about` the thing, `project` its project, `ran_as` the identity an outside
+    system saw. `detail` holds plain values: before, after, limits, digests; never secrets, never a script.
+    """
+    origin = context.current()
+    if origin.token_prefix:
+        detail.setdefault("token", origin.token_prefix)
+    return AuditEvent.objects.create(
+        at=timezone.now(),
+        action=action,
+        outcome=outcome,
+        ran_as=ran_as,
+        channel=origin.channel,
+        address=origin.address,
+        correlation=origin.correlation,
+        detail={key: _plain(value) for key, value in detail.items() if value is not None},
+        **_actor(by),
+        **_subject(about),
+        **_project(project),
+    )
+
+
+def _actor(by: Any) -> dict[str, Any]:
+    known = by is not None and getattr(by, "pk", None) is not None
+    return {"actor_id": by.pk, "actor_name": _clip(by.get_username(), 150)} if known else {}
+
+
+def _subject(about: Model | None) -> dict[str, Any]:
+    if about is None:
+        return {}
+    return {
+        "subject_type": about._meta.model_name,
+        "subject_id": str(about.pk),
+        "subject_name": _clip(str(about), 200),
+    }
+
+
+def _project(project: Any) -> dict[str, Any]:
+    return {} if project is None else {"project_id": project.pk, "project_code": project.code}
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case bool() | int() | float() | None:
+            return value
+        case datetime.datetime() | datetime.date():
+            return value.isoformat()
+        case dict():
+            return {str(key): _plain(item) for key, item in value.items()}
+        case list() | tuple() | set() | frozenset():
+            return [_plain(item) for item in value]
+    return _clip(str(value), _LONGEST)
+
+
+def _clip(text: str, longest: int) -> str:
+    clean = text.replace("\x00", "�").encode("utf-8", "replace").decode("utf-8")
+    return clean if len(clean) <= longest else clean[: longest - 1] + "…"

@@ -1,0 +1,1 @@
+"""one row per cluster; its nodes and partitions as one picture."""

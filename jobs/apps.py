@@ -1,0 +1,10 @@
+"""The jobs app."""
+
+from django.apps import AppConfig
+
+
+class JobsConfig(AppConfig):
+    """Default settings of the app."""
+
+    name = "jobs"
+    default_auto_field = "django.db.models.BigAutoField"

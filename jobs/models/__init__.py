@@ -1,0 +1,6 @@
+"""The record of a job: the request, its hand-overs to Slurm, its runs, and what is still to be done about it."""
+
+from jobs.models.handover import Handover, HandoverOutcome, Intent, IntentKind, Run
+from jobs.models.job import Job, JobQuerySet, Phase, Source
+
+__all__ = ["Handover", "HandoverOutcome", "Intent", "IntentKind", "Job", "JobQuerySet", "Phase", "Run", "Source"]

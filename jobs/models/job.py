@@ -1,0 +1,161 @@
+"""The request of a job and how it stands now."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import pgtrigger
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from access.ids import uuid7
+from access.permissions import Permission
+from cluster.models import Cluster
+from jobs.states import NEXT, OPEN, Phase, State, View, view
+from projects.models import Project
+from quotas.models import Allocation
+
+
+class Source(models.TextChoices):
+    """Who asked Slurm for it."""
+
+    PORTAL = "portal", _("portal")
+    OUTSIDE = "outside", _("outside the portal")
+
+
+class JobQuerySet(models.QuerySet["Job"]):
+    """Reads of jobs."""
+
+    def open(self) -> JobQuerySet:
+        """Not over: asked for, being handed over, waiting or running."""
+        return self.filter(phase__in=OPEN)
+
+    def with_names(self) -> JobQuerySet:
+        """With what a list shows of its relations."""
+        return self.select_related("project", "owner", "allocation").defer("script")
+
+    def before(self, cursor: str | None) -> JobQuerySet:
+        """The page after this id, newest first (keyset: ids sort by time)."""
+        return (self.filter(pk__lt=cursor) if cursor else self).order_by("-pk")
+
+
+class Job(models.Model):
+    """One request for work and how it stands. GPUs, CPUs and memory (MB) are per node; time in minutes; times UTC."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    cluster = models.ForeignKey(Cluster, on_delete=models.PROTECT, related_name="jobs")
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="jobs")
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="jobs", null=True)
+    owner_login = models.CharField(max_length=64)  # as Slurm knows the person
+    allocation = models.ForeignKey(Allocation, on_delete=models.PROTECT, related_name="jobs", null=True)
+    source = models.CharField(max_length=10, choices=Source.choices, default=Source.PORTAL)
+    created_at = models.DateTimeField(_("asked for"), default=timezone.now)
+
+    # the request: never changed once made
+    name = models.CharField(_("name"), max_length=64)
+    partition = models.CharField(_("partition"), max_length=60)
+    gpu_type = models.CharField(_("GPU type"), max_length=40, blank=True)
+    gpus = models.PositiveIntegerField(_("GPUs per node"), default=0)
+    nodes = models.PositiveIntegerField(_("nodes"), default=1)
+    cpus = models.PositiveIntegerField(_("CPUs per node"), default=1)
+    memory_mb = models.PositiveBigIntegerField(_("memory per node"), default=0)
+    time_limit_minutes = models.PositiveIntegerField(_("time limit"), null=True)
+    script = models.TextField(_("script"), blank=True)
+    environment = models.JSONField(default=dict)
+    digest = models.CharField(max_length=64)  # SHA-256 of the canonical request
+    idempotency_key = models.CharField(max_length=100, null=True)
+
+    # how it stands: written by the worker and the follower only
+    phase = models.CharField(max_length=12, choices=Phase.choices, default=Phase.REQUESTED)
+    state = models.CharField(_("state"), max_length=16, choices=State.choices, default=State.HANDING)
+    slurm_states = ArrayField(models.CharField(max_length=30), default=list)
+    reason = models.CharField(_("reason"), max_length=200, blank=True)  # Slurm's word
+    refusal = models.TextField(blank=True)  # Slurm's words where it refused
+    slurm_job_id = models.PositiveBigIntegerField(_("number in Slurm"), null=True)
+    accepted_at = models.DateTimeField(null=True)
+    started_at = models.DateTimeField(_("started"), null=True)
+    ended_at = models.DateTimeField(_("ended"), null=True)
+    node_list = models.CharField(max_length=500, blank=True)
+    allocated_gpus = models.PositiveIntegerField(default=0)
+    exit_code = models.IntegerField(null=True)
+    exit_signal = models.IntegerField(null=True)
+    seen_at = models.DateTimeField(null=True)  # when Slurm last spoke of it
+    change = models.PositiveBigIntegerField(default=0)  # grows with each change: the "seq" of hints
+
+    # what the person asked for since: the door's own fields
+    cancel_asked_at = models.DateTimeField(null=True)
+    cancel_asked_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+
+    objects = JobQuerySet.as_manager()
+
+    gate_scope, gate_owner, gate_view = "project", "owner", Permission.JOB_VIEW
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=["owner", "idempotency_key"], name="one_job_per_idempotency_key"),
+        )
+        indexes = (
+            models.Index(fields=["project", "-id"], name="job_project"),
+            models.Index(fields=["owner", "-id"], name="job_owner"),
+            models.Index(fields=["project", "state", "-id"], name="job_project_state"),
+            models.Index(fields=["project", "phase"], name="job_open", condition=Q(phase__in=[p.value for p in OPEN])),
+            models.Index(fields=["id"], name="job_requested", condition=Q(phase=Phase.REQUESTED.value)),
+            models.Index(fields=["cluster", "slurm_job_id"], name="job_slurm_id"),
+        )
+        triggers = (
+            pgtrigger.FSM(
+                name="phases",
+                field="phase",
+                transitions=[(a.value, b.value) for a, after in NEXT.items() for b in after],
+            ),
+            pgtrigger.Protect(
+                name="request_is_fixed",
+                operation=pgtrigger.Update,
+                condition=pgtrigger.AnyChange("digest", "script", "idempotency_key", "created_at", "source"),
+            ),
+        )
+
+    def __str__(self) -> str:
+        return self.name
+
+    def get_absolute_url(self) -> str:
+        """The job's page."""
+        return reverse("jobs:detail", args=[self.pk])
+
+    @property
+    def view(self) -> View:
+        """Its state as a page draws it."""
+        return view(self.state)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it may still change by itself."""
+        return self.phase in OPEN
+
+    @property
+    def total_gpus(self) -> int:
+        """GPUs asked for on all nodes."""
+        return self.gpus * self.nodes
+
+    @property
+    def is_outside(self) -> bool:
+        """Whether it came to Slurm around the portal."""
+        return self.source == Source.OUTSIDE
+
+    def elapsed_seconds(self, now: datetime | None = None) -> float | None:
+        """Seconds since its start, or from start to end; None before the start."""
+        if self.started_at is None:
+            return None
+        return max(0.0, ((self.ended_at or now or timezone.now()) - self.started_at).total_seconds())
+
+    @property
+    def ends_by(self) -> datetime | None:
+        """When its time limit ends it, while it runs."""
+        if self.started_at is None or self.ended_at or not self.time_limit_minutes:
+            return None
+        return self.started_at + timedelta(minutes=self.time_limit_minutes)

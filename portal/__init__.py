@@ -1,0 +1,1 @@
+"""the root: settings, urls, processes; knows every app."""

@@ -1,0 +1,32 @@
+"""Start-up checks an operator can act on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Tags, register
+
+_EXAMPLES = {"change-me", "secret", "insecure"}
+
+
+@register(Tags.security)
+def secret_key_is_real(**_: Any) -> list[CheckMessage]:
+    """Refuse a key that came from an example."""
+    key = settings.SECRET_KEY
+    if len(key) >= 40 and key.lower() not in _EXAMPLES:
+        return []
+    return [Error("BANCADA_SECRET_KEY is too short or an example.", hint="openssl rand -hex 32", id="bancada.E001")]
+
+
+@register(Tags.security, deploy=True)
+def directory_is_checked(**_: Any) -> list[CheckMessage]:
+    """The directory must be reached with a checked certificate."""
+    url = settings.AUTH_LDAP_SERVER_URI
+    if url.startswith("ldaps://") or (url.startswith("ldap://") and settings.AUTH_LDAP_START_TLS):
+        return []
+    return [
+        Error(
+            "Passwords would cross the network in clear.", hint="Use ldaps:// or LDAP_START_TLS=1.", id="bancada.E002"
+        )
+    ]

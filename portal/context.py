@@ -1,0 +1,53 @@
+"""What the frame of every page shows: the person's projects, open jobs, the age of the picture."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest
+from django.utils.functional import SimpleLazyObject
+
+from access import gate
+from access.permissions import Permission
+from access.roles import grants_of
+from cluster.models import Cluster
+from jobs.models import Job
+from projects.models import Membership
+
+
+def frame(request: HttpRequest) -> dict[str, Any]:
+    """Context for base.html; nothing is read from the database unless the template asks for it."""
+    user = getattr(request, "user", None)
+    base = {"demo": settings.DEMO, "simulated_gpus": settings.SIMULATED_GPUS}
+    if user is None or not user.is_authenticated:
+        return base | {"picture": SimpleLazyObject(_picture)}
+    memberships = SimpleLazyObject(lambda: _memberships(user))
+    return base | {
+        "picture": SimpleLazyObject(_picture),
+        "my_projects": memberships,
+        "counts": {"active_jobs": SimpleLazyObject(lambda: Job.objects.filter(owner=user).open().count())},
+        "frame": {
+            "can_audit": gate.site_can(user, Permission.TRAIL_READ),
+            "can_operate": gate.site_can(user, Permission.CLUSTER_OPERATE),
+            "theme": user.theme,
+            "single_keys": user.single_keys,
+        },
+    }
+
+
+def _picture() -> Cluster | None:
+    return Cluster.objects.first()
+
+
+def _memberships(user: Any) -> list[dict[str, Any]]:
+    rows = Membership.objects.active().filter(user=user).select_related("project").order_by("project__title")
+    return [
+        {
+            "code": row.project.code,
+            "title": row.project.title,
+            "role": row.get_role_display(),
+            "can_submit": Permission.JOB_SUBMIT in grants_of(row.role),
+        }
+        for row in rows
+    ]

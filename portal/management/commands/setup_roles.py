@@ -1,0 +1,52 @@
+"""`manage.py setup_roles`: the database roles, the migrations under the owner, and each role's grants."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management import call_command
+from django.core.management.base import BaseCommand
+from django.db import connection
+
+from portal.roles import OWNER, ROLES, statements
+
+
+class Command(BaseCommand):
+    """Repeatable; needs a database superuser."""
+
+    help = "Create the database roles, migrate as the owner, and grant each role its part."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Roles first, then tables, then grants."""
+        create_roles()
+        with connection.cursor() as cursor:
+            cursor.execute(f"ALTER SCHEMA public OWNER TO {OWNER}")
+            cursor.execute(f"SET ROLE {OWNER}")
+            try:
+                call_command("migrate", interactive=False, verbosity=options["verbosity"])
+            finally:
+                cursor.execute("RESET ROLE")
+        grant()
+
+
+def create_roles() -> None:
+    """The five roles; none but the owner owns anything, and the owner cannot log in."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT rolname FROM pg_roles WHERE rolname = ANY(%s)", [list(ROLES)])
+        have = {name for (name,) in cursor.fetchall()}
+        for role in ROLES:
+            if role not in have:
+                cursor.execute(f"CREATE ROLE {role} {'NOLOGIN' if role == OWNER else 'LOGIN'}")
+
+
+def grant() -> None:
+    """Give each role its part of each table, and nothing more; the trail's triggers fire for everybody."""
+    tables = set(connection.introspection.table_names())
+    with connection.cursor() as cursor:
+        for line in statements(tables):
+            cursor.execute(line)
+        cursor.execute(
+            "SELECT tgname FROM pg_trigger WHERE tgrelid = 'audit_auditevent'::regclass AND NOT tgisinternal"
+        )
+        for (name,) in cursor.fetchall():
+            cursor.execute(f'ALTER TABLE audit_auditevent ENABLE ALWAYS TRIGGER "{name}"')

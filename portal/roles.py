@@ -1,0 +1,51 @@
+"""The one table of database roles: what each kind of process may do to each table."""
+
+from __future__ import annotations
+
+OWNER, WEB, WORK, SLURM, SEAL = "owner", "web", "work", "slurm", "seal"
+ROLES = (OWNER, WEB, WORK, SLURM, SEAL)
+
+READ = "SELECT"
+WRITE = "SELECT, INSERT, UPDATE"
+FULL = "SELECT, INSERT, UPDATE, DELETE"
+APPEND = "SELECT, INSERT"
+
+# Of a job, a door may write the request (INSERT) and what a person asked for since; never what Slurm said.
+JOB_ASKED = "SELECT, INSERT, UPDATE (cancel_asked_at, cancel_asked_by_id)"
+
+GRANTS: dict[str, dict[str, str]] = {
+    "django_content_type": {WEB: READ, WORK: READ, SLURM: READ},
+    "auth_permission": {WEB: READ, WORK: READ, SLURM: READ},
+    "django_migrations": {WEB: READ, WORK: READ, SLURM: READ, SEAL: READ},
+    "django_session": {WEB: FULL, WORK: FULL},
+    "axes_accessattempt": {WEB: FULL},
+    "axes_accesslog": {WEB: FULL},
+    "axes_accessfailurelog": {WEB: FULL},
+    "accounts_user": {WEB: WRITE, WORK: WRITE, SLURM: READ},
+    "accounts_sessioninfo": {WEB: FULL, WORK: FULL},
+    "accounts_apitoken": {WEB: WRITE, WORK: WRITE},
+    "audit_auditevent": {WEB: APPEND, WORK: APPEND, SLURM: APPEND, SEAL: READ},
+    "cluster_cluster": {WEB: READ, WORK: READ, SLURM: FULL},
+    "cluster_partition": {WEB: READ, WORK: READ, SLURM: FULL},
+    "cluster_node": {WEB: READ, WORK: READ, SLURM: FULL},
+    "projects_project": {WEB: WRITE, WORK: READ, SLURM: READ},
+    "projects_projectgrant": {WEB: FULL, WORK: FULL, SLURM: READ},
+    "projects_membership": {WEB: WRITE, WORK: WRITE, SLURM: READ},
+    "quotas_allocation": {WEB: WRITE, WORK: READ, SLURM: "SELECT, UPDATE (used_gpu_minutes)"},
+    "quotas_hold": {WEB: WRITE, WORK: READ, SLURM: "SELECT, UPDATE"},
+    "jobs_job": {WEB: JOB_ASKED, WORK: READ, SLURM: WRITE},
+    "jobs_handover": {WEB: READ, WORK: READ, SLURM: WRITE},
+    "jobs_run": {WEB: READ, WORK: READ, SLURM: WRITE},
+    "jobs_intent": {WEB: APPEND, WORK: READ, SLURM: WRITE},
+}
+
+
+def statements(tables: set[str]) -> list[str]:
+    """SQL that makes the tables owned by `owner` and gives each role just its part; repeatable."""
+    lines = [f"GRANT USAGE ON SCHEMA public TO {role}" for role in ROLES]
+    for table in sorted(tables):
+        lines.append(f'ALTER TABLE "{table}" OWNER TO {OWNER}')
+        lines += [f'REVOKE ALL ON "{table}" FROM {role}' for role in ROLES if role != OWNER]
+        lines += [f'GRANT {what} ON "{table}" TO {role}' for role, what in GRANTS.get(table, {}).items()]
+    lines += [f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO {role}" for role in (WEB, WORK, SLURM, SEAL)]
+    return lines

@@ -1,0 +1,229 @@
+"""All settings, read from the environment once; secrets may come from files (NAME_FILE). Safe by default."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import environ
+from csp.constants import NONCE, NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
+from django.utils.translation import gettext_lazy as _
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+env = environ.FileAwareEnv()
+if (BASE_DIR / ".env").exists():
+    env.read_env(str(BASE_DIR / ".env"))
+
+# --- what an operator decides -----------------------------------------------------------------------------------
+SECRET_KEY: str = env.str("BANCADA_SECRET_KEY")
+DEBUG = False
+PUBLIC_URL: str = env.str("BANCADA_PUBLIC_URL", default="https://localhost").rstrip("/")
+ALLOW_PLAIN_HTTP: bool = env.bool("BANCADA_ALLOW_PLAIN_HTTP", default=False)
+SIMULATED_GPUS: bool = env.bool("BANCADA_SIMULATED_GPUS", default=False)
+DEMO: bool = env.bool("BANCADA_DEMO", default=False)
+TRUSTED_PROXIES: int = env.int("BANCADA_TRUSTED_PROXIES", default=1)  # how many of ours stand in front
+METRICS_TOKEN: str = env.str("BANCADA_METRICS_TOKEN", default="")
+CLUSTER_NAME: str = env.str("BANCADA_CLUSTER", default="cluster")
+_public = urlsplit(PUBLIC_URL)
+SECURE = _public.scheme == "https"
+if not SECURE and not (ALLOW_PLAIN_HTTP and _public.hostname in {"127.0.0.1", "localhost", "::1"}):
+    raise ImproperlyConfigured(
+        "BANCADA_PUBLIC_URL is plain http. That is possible on loopback only, with BANCADA_ALLOW_PLAIN_HTTP=1."
+    )
+
+# --- Django -----------------------------------------------------------------------------------------------------
+ALLOWED_HOSTS: list[str] = env.list("BANCADA_ALLOWED_HOSTS", default=[_public.hostname or "localhost"])
+CSRF_TRUSTED_ORIGINS = [f"{_public.scheme}://{_public.netloc}"]
+ROOT_URLCONF = "portal.urls"
+WSGI_APPLICATION = "portal.wsgi.application"
+ASGI_APPLICATION = "portal.asgi.application"
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.postgres",
+    "django.contrib.humanize",
+    "django_htmx",
+    "django_filters",
+    "csp",
+    "axes",
+    "guardian",
+    "pgtrigger",
+    "channels",
+    "django_structlog",
+    "access",
+    "audit",
+    "cluster",
+    "accounts",
+    "projects",
+    "quotas",
+    "jobs",
+    "portal",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "portal.middleware.headers",
+    "csp.middleware.CSPMiddleware",
+    "django_permissions_policy.PermissionsPolicyMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django_structlog.middlewares.RequestMiddleware",
+    "portal.middleware.origin",
+    "accounts.middleware.session_limits",
+    "portal.middleware.person_language",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "portal.middleware.denials",
+    "axes.middleware.AxesMiddleware",
+]
+TEMPLATES: list[dict[str, Any]] = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "django.template.context_processors.i18n",
+                "csp.context_processors.nonce",
+                "portal.context.frame",
+            ],
+        },
+    }
+]
+FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# --- PostgreSQL: the role comes with the process (docs/operate.md) ------------------------------------------------
+DATABASES: dict[str, Any] = {"default": env.db("DATABASE_URL", default="postgres:///bancada")}
+DATABASES["default"]["CONN_MAX_AGE"] = env.int("BANCADA_DB_KEEP_SECONDS", default=300)
+DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
+DATABASES["default"].setdefault("OPTIONS", {})["options"] = (
+    "-c statement_timeout=30000 -c lock_timeout=10000 -c idle_in_transaction_session_timeout=60000"
+)
+
+# --- Redis: bells and hints only; JSON, no results, no remote control ---------------------------------------------
+CELERY_BROKER_URL: str = env.str("BANCADA_BROKER_URL", default="memory://")
+HINTS_URL: str = env.str("BANCADA_HINTS_URL", default="")
+CHANNEL_LAYERS: dict[str, Any] = {
+    "default": {
+        "BACKEND": "channels_redis.core.RedisChannelLayer",
+        "CONFIG": {"hosts": [HINTS_URL], "prefix": "bancada", "capacity": 1000, "expiry": 30},
+    }
+    if HINTS_URL
+    else {"BACKEND": "channels.layers.InMemoryChannelLayer"}
+}
+CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
+
+# --- Slurm and the log reader -------------------------------------------------------------------------------------
+SLURM_URL: str = env.str("SLURM_URL", default="fake:default")
+SLURM_CONF: str = env.str("SLURM_CONF", default="/etc/slurm/slurm.conf")
+SIGNER_SOCKET: str = env.str("BANCADA_SIGNER_SOCKET", default="/run/bancada/signer.sock")
+READER_SOCKET: str = env.str("BANCADA_READER_SOCKET", default="/run/bancada/reader.sock")
+TICKET_KEY_FILE: str = env.str("BANCADA_TICKET_KEY", default="")
+TICKET_DAYS: int = env.int("BANCADA_TICKET_DAYS", default=90)
+PROMETHEUS_URL: str = env.str("PROMETHEUS_URL", default="")
+
+# --- people -------------------------------------------------------------------------------------------------------
+AUTH_USER_MODEL = "accounts.User"
+ANONYMOUS_USER_NAME = None  # django-guardian: no row for nobody
+AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "accounts.directory.backend.DirectoryBackend"]
+AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = []
+LOGIN_URL, LOGIN_REDIRECT_URL, LOGOUT_REDIRECT_URL = "accounts:sign_in", "home", "accounts:sign_in"
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.PBKDF2PasswordHasher"]
+SESSION_ENGINE = "django.contrib.sessions.backends.db"
+SESSION_COOKIE_AGE = env.int("BANCADA_SESSION_IDLE_SECONDS", default=8 * 3600)
+SESSION_ABSOLUTE_SECONDS: int = env.int("BANCADA_SESSION_ABSOLUTE_SECONDS", default=7 * 24 * 3600)
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE
+SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_NAME = "__Host-session" if SECURE else "session"
+CSRF_COOKIE_NAME = "__Host-csrf" if SECURE else "csrf"
+
+# --- the institutional directory: OpenLDAP by default, Active Directory by these settings (docs/operate.md) --------
+AUTH_LDAP_SERVER_URI: str = env.str("LDAP_URL", default="")
+AUTH_LDAP_START_TLS: bool = env.bool("LDAP_START_TLS", default=True) and not AUTH_LDAP_SERVER_URI.startswith("ldaps")
+AUTH_LDAP_BIND_DN: str = env.str("LDAP_BIND_DN", default="")
+AUTH_LDAP_BIND_PASSWORD: str = env.str("LDAP_BIND_PASSWORD", default="")
+LDAP_CA_FILE: str = env.str("LDAP_CA_FILE", default="/etc/ssl/certs/ca-certificates.crt")
+LDAP_USER_BASE: str = env.str("LDAP_USER_BASE", default="")
+LDAP_USER_FILTER: str = env.str("LDAP_USER_FILTER", default="(uid=%(user)s)")
+LDAP_GROUP_BASE: str = env.str("LDAP_GROUP_BASE", default="")
+LDAP_ID_ATTRIBUTE: str = env.str("LDAP_ID_ATTRIBUTE", default="entryUUID")  # objectGUID for Active Directory
+LDAP_LOGIN_ATTRIBUTE: str = env.str("LDAP_LOGIN_ATTRIBUTE", default="uid")  # sAMAccountName for Active Directory
+LDAP_NAME_ATTRIBUTE: str = env.str("LDAP_NAME_ATTRIBUTE", default="cn")
+LDAP_NESTED_GROUPS: bool = env.bool("LDAP_NESTED_GROUPS", default=True)
+LDAP_OPERATOR_GROUPS: list[str] = env.list("LDAP_OPERATOR_GROUPS", default=["bancada-operators"])
+LDAP_AUDITOR_GROUPS: list[str] = env.list("LDAP_AUDITOR_GROUPS", default=["bancada-auditors"])
+LDAP_DEADLINE_SECONDS: float = env.float("LDAP_DEADLINE_SECONDS", default=4.0)
+
+# --- sign-in throttling: by account with source, then by account, then by source ----------------------------------
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"], "username", "ip_address"]
+AXES_FAILURE_LIMIT = "accounts.throttle.limit"
+AXES_COOLOFF_TIME = "accounts.throttle.cool_off"
+AXES_LOCKOUT_CALLABLE = "accounts.throttle.locked_out"
+AXES_CLIENT_IP_CALLABLE = "accounts.throttle.source"
+AXES_RESET_ON_SUCCESS = True
+AXES_ENABLE_ACCESS_FAILURE_LOG = False
+AXES_VERBOSE = False
+
+# --- headers ------------------------------------------------------------------------------------------------------
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if SECURE else None
+SECURE_SSL_REDIRECT = SECURE
+SECURE_HSTS_SECONDS = 63072000 if SECURE else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = SECURE
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [SELF],
+        "script-src": [SELF, NONCE],
+        "style-src": [SELF],
+        "style-src-attr": ["'unsafe-inline'"],  # ansi_up's true colours; docs/adr
+        "img-src": [SELF, "data:"],
+        "connect-src": [SELF],
+        "object-src": [NONE],
+        "base-uri": [NONE],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+    }
+}
+PERMISSIONS_POLICY: dict[str, list[str]] = {
+    name: [] for name in ("camera", "geolocation", "microphone", "payment", "usb", "display-capture")
+}
+DATA_UPLOAD_MAX_MEMORY_SIZE = 6 * 1024 * 1024  # a script of 4 MiB and its form
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 200
+
+# --- languages ----------------------------------------------------------------------------------------------------
+LANGUAGE_CODE = env.str("BANCADA_LANGUAGE", default="pt-br")
+LANGUAGES = [("pt-br", _("Portuguese (Brazil)")), ("en", _("English"))]
+LOCALE_PATHS = [BASE_DIR / "locale"]
+LANGUAGE_COOKIE_SECURE, LANGUAGE_COOKIE_SAMESITE, LANGUAGE_COOKIE_HTTPONLY = SECURE, "Lax", True
+TIME_ZONE = env.str("BANCADA_TIME_ZONE", default="America/Sao_Paulo")
+USE_TZ = USE_I18N = USE_THOUSAND_SEPARATOR = True
+
+# --- files and logs -----------------------------------------------------------------------------------------------
+STATIC_URL = "/static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STATIC_ROOT = env.str("BANCADA_STATIC_ROOT", default=str(BASE_DIR / "var" / "static"))
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": env.str("BANCADA_STATIC_STORAGE", default="portal.static.HashedFiles")},
+}
+LOGGING_CONFIG = "portal.log.configure"
+LOG_LEVEL: str = env.str("BANCADA_LOG_LEVEL", default="INFO")
+DJANGO_STRUCTLOG_CELERY_ENABLED = False

@@ -1,0 +1,195 @@
+"""The visual vocabulary as tags: icons, states, times, bars; what a template draws often and must draw one way."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django import template
+from django.forms import BoundField, CheckboxInput, Select
+from django.templatetags.static import static
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.formats import date_format, number_format
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+register = template.Library()
+
+
+@register.simple_tag
+def icon(name: str, label: object = "", css: str = "") -> SafeString:
+    """An icon of the sprite: hidden from screen readers unless it has a label of its own."""
+    href = f"{static('icons.svg')}#{name}"
+    classes = f"icon {css}".strip()
+    if label:
+        return format_html('<svg class="{}" role="img" aria-label="{}"><use href="{}"/></svg>', classes, label, href)
+    return format_html('<svg class="{}" aria-hidden="true"><use href="{}"/></svg>', classes, href)
+
+
+@register.simple_tag
+def state(view: Any, size: str = "") -> SafeString:
+    """A job's state: icon, word and colour. `view` has label, icon and css; size "lg" for the head of a page."""
+    extra = f" state--{size}" if size else ""
+    return format_html('<span class="state state--{}{}">{}{}</span>', view.css, extra, icon(view.icon), view.label)
+
+
+@register.simple_tag
+def outcome(value: str, label: object) -> SafeString:
+    """How an act ended, drawn as a state."""
+    css, sign = {"done": ("ok", "s-ok"), "refused": ("time", "s-off")}.get(value, ("bad", "s-bad"))
+    return format_html('<span class="state state--{}">{}{}</span>', css, icon(sign), label)
+
+
+def _ago(seconds: float) -> str:
+    if seconds < 60:
+        return _("%(n)s s ago") % {"n": max(0, int(seconds))}
+    if seconds < 3600:
+        return _("%(n)s min ago") % {"n": int(seconds // 60)}
+    if seconds < 86400:
+        return _("%(n)s h ago") % {"n": int(seconds // 3600)}
+    days = int(seconds // 86400)
+    return ngettext("%(n)s day ago", "%(n)s days ago", days) % {"n": days}
+
+
+@register.simple_tag
+def ago(moment: datetime | None, never: object = "–") -> SafeString | str:
+    """How long ago, kept current by <time-ago>; the exact time is its title."""
+    if moment is None:
+        return str(never)
+    text = _ago((timezone.now() - moment).total_seconds())
+    exact = date_format(timezone.localtime(moment), "DATETIME_FORMAT")
+    return format_html('<time-ago datetime="{}" title="{}">{}</time-ago>', moment.isoformat(), exact, text)
+
+
+@register.simple_tag
+def when(moment: datetime | None, never: object = "–") -> SafeString | str:
+    """A moment as short as it may be: the time today, the day and time otherwise; the exact one is its title."""
+    if moment is None:
+        return str(never)
+    local = timezone.localtime(moment)
+    today = local.date() == timezone.localdate()
+    text = date_format(local, "H:i" if today else "SHORT_DATETIME_FORMAT")
+    exact = date_format(local, "DATETIME_FORMAT")
+    return format_html('<time datetime="{}" title="{}">{}</time>', moment.isoformat(), exact, text)
+
+
+@register.filter
+def duration(seconds: float | None) -> str:
+    """Seconds as people say them: 42 s, 5 min 3 s, 5 h 42 min, 3 d 4 h."""
+    if seconds is None:
+        return "–"
+    whole = int(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min" + (f" {whole % 60} s" if whole % 60 else "")
+    if whole < 86400:
+        return f"{whole // 3600} h" + (f" {whole % 3600 // 60} min" if whole % 3600 // 60 else "")
+    return f"{whole // 86400} d" + (f" {whole % 86400 // 3600} h" if whole % 86400 // 3600 else "")
+
+
+@register.filter
+def minutes(value: float | None) -> str:
+    """Minutes as people say them."""
+    return "–" if value is None else duration(value * 60)
+
+
+@register.filter
+def gpu_hours(gpu_minutes: float | None) -> str:
+    """GPU-minutes as GPU-hours: one decimal below 100, none above."""
+    if gpu_minutes is None:
+        return "–"
+    hours = gpu_minutes / 60
+    return number_format(hours, 1 if hours < 100 and hours % 1 else 0)
+
+
+@register.filter
+def megabytes(value: float | None) -> str:
+    """MB as GB where that is shorter."""
+    if value is None:
+        return "–"
+    return (
+        f"{number_format(value, 0)} MB"
+        if value < 1024
+        else f"{number_format(value / 1024, 1 if value % 1024 else 0)} GB"
+    )
+
+
+def _share(part: float, whole: float) -> float:
+    return 0.0 if not whole else max(0.0, min(100.0, 100.0 * part / whole))
+
+
+@register.simple_tag
+def bar(
+    used: float, whole: float, label: object, committed: float = 0, css: str = "", tone: str = "used"
+) -> SafeString:
+    """Used (solid) and committed (hatched) of a whole, as an SVG without a style attribute."""
+    first = _share(used, whole)
+    second = min(_share(committed, whole), 100 - first)
+    hatch = format_html('<rect x="{}%" width="{}%" height="100%" fill="url(#hatch-accent)"/>', _pc(first), _pc(second))
+    return format_html(
+        '<svg class="{}" role="img" aria-label="{}"><rect class="track" width="100%" height="100%" rx="1"/>'
+        '<rect class="{}" width="{}%" height="100%" rx="1"/>{}</svg>',
+        f"bar {css}".strip(),
+        label,
+        tone,
+        _pc(first),
+        hatch if second else "",
+    )
+
+
+def _pc(share: float) -> str:
+    return f"{share:.2f}".rstrip("0").rstrip(".")
+
+
+@register.simple_tag
+def squares(mine: int, busy: int, free: int, off: int, label: object) -> SafeString:
+    """One square per GPU of a node: yours, others', free, out of service."""
+    kinds = ["mine"] * mine + ["busy"] * busy + ["free"] * free + ["off"] * off
+    shapes = "".join(
+        f'<rect class="q-{kind}" x="{i * 17 + 0.5}" y="0.5" width="13" height="13" rx="1"/>'
+        for i, kind in enumerate(kinds)
+    )
+    return format_html(
+        '<svg viewBox="0 0 {} 14" preserveAspectRatio="xMinYMid meet" role="img" aria-label="{}">{}</svg>',
+        max(8, len(kinds)) * 17 - 2,
+        label,
+        SafeString(shapes),
+    )
+
+
+@register.simple_tag(takes_context=True)
+def nav(context: dict[str, Any], name: str, sign: str, text: object, count: object = "") -> SafeString:
+    """A link of the main navigation; it knows whether the page shown belongs to it."""
+    match = getattr(context.get("request"), "resolver_match", None)
+    here = match and (
+        match.view_name == name or (":" in name and name.endswith(":list") and match.app_name == name[:-5])
+    )
+    mark = (
+        SafeString(' aria-current="page"')
+        if here and (match.view_name != "jobs:submit" or name == "jobs:submit")
+        else ""
+    )
+    n = format_html('<span class="n">{}</span>', count) if count else ""
+    return format_html('<a href="{}"{}>{}{}{}</a>', reverse(name), mark, icon(sign), text, n)
+
+
+@register.simple_tag
+def control(field: BoundField, limit: object = "", **attrs: Any) -> SafeString:
+    """A form field's widget in our clothes, tied to its help, limit and error."""
+    widget = field.field.widget
+    css = "form-check-input" if isinstance(widget, CheckboxInput) else "form-control"
+    if isinstance(widget, Select):
+        css = "form-select"
+    notes = [f"{field.auto_id}_{part}" for part, there in _notes(field, limit) if there]
+    extra = {name.replace("_", "-"): value for name, value in attrs.items()}
+    if notes:
+        extra["aria-describedby"] = " ".join(notes)
+    return field.as_widget(attrs={"class": css, **extra})
+
+
+def _notes(field: BoundField, limit: object) -> tuple[tuple[str, object], ...]:
+    return ("limit", limit), ("help", field.help_text), ("error", field.errors)

@@ -1,0 +1,1 @@
+"""who works together: projects and memberships."""

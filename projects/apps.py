@@ -1,0 +1,10 @@
+"""The projects app."""
+
+from django.apps import AppConfig
+
+
+class ProjectsConfig(AppConfig):
+    """Default settings of the app."""
+
+    name = "projects"
+    default_auto_field = "django.db.models.BigAutoField"

@@ -1,0 +1,1 @@
+"""how much a project may use."""

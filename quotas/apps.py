@@ -1,0 +1,10 @@
+"""The quotas app."""
+
+from django.apps import AppConfig
+
+
+class QuotasConfig(AppConfig):
+    """Default settings of the app."""
+
+    name = "quotas"
+    default_auto_field = "django.db.models.BigAutoField"

@@ -1,0 +1,80 @@
+"""People, projects and a fake cluster; every test runs under the database role of the process it stands for."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+_ENV = {
+    "BANCADA_SECRET_KEY": "unit-tests-only-0123456789abcdef0123456789abcdef",
+    "BANCADA_PUBLIC_URL": "http://127.0.0.1:8000",
+    "BANCADA_ALLOW_PLAIN_HTTP": "1",
+    "BANCADA_ALLOWED_HOSTS": "testserver,127.0.0.1",
+    "BANCADA_STATIC_STORAGE": "django.contrib.staticfiles.storage.StaticFilesStorage",
+    "BANCADA_TRUSTED_PROXIES": "1",
+    "SLURM_URL": "fake:unit",
+    "BANCADA_LOG_LEVEL": "ERROR",
+}
+for _name, _value in _ENV.items():
+    os.environ.setdefault(_name, _value)
+
+
+def _database() -> str:
+    """The address of a PostgreSQL to test in: the one given, else a private one under var/unit."""
+    given = os.environ.get("BANCADA_TEST_DATABASE_URL")
+    if given:
+        return given
+    var = ROOT / "var" / "unit"
+    done = subprocess.run(
+        [sys.executable, "-m", "stack", "postgres", "--var", str(var)], cwd=ROOT, capture_output=True, text=True
+    )
+    if done.returncode:
+        raise SystemExit(f"no PostgreSQL for the tests: {done.stderr.strip() or done.stdout.strip()}")
+    return done.stdout.strip().splitlines()[-1]
+
+
+os.environ["DATABASE_URL"] = _database() if "DATABASE_URL" not in os.environ else os.environ["DATABASE_URL"]
+
+import pytest  # noqa: E402
+from django.db import connection  # noqa: E402
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings() -> None:
+    """Each helper of a run may name its own test database."""
+    from django.conf import settings
+
+    name = os.environ.get("BANCADA_TEST_DB", "test_bancada")
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "")
+    settings.DATABASES["default"].setdefault("TEST", {})["NAME"] = f"{name}_{worker}" if worker else name
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: object) -> None:
+    """Roles and grants as in production, on top of the test database."""
+    from portal.management.commands.setup_roles import create_roles, grant
+
+    with django_db_blocker.unblock():  # type: ignore[attr-defined]
+        create_roles()
+        grant()
+
+
+class Roles:
+    """`roles.use("slurm")`: go on as another process's database role."""
+
+    def use(self, role: str | None) -> None:
+        """None: the superuser, to prepare what no process may."""
+        with connection.cursor() as cursor:
+            cursor.execute(f"SET ROLE {role}" if role else "RESET ROLE")
+
+
+@pytest.fixture
+def roles(db: None) -> Iterator[Roles]:
+    """Switch the database role; put back at the end."""
+    switch = Roles()
+    yield switch
+    switch.use(None)
