@@ -1,0 +1,49 @@
+"""The stack's own secrets: made once, each readable by exactly the user or group that needs it."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+
+from stack import shell
+
+FOLDER = Path("/srv/var/secrets")
+TICKETS = Path("/srv/var/tickets")
+
+# file, owner, group, mode
+WORDS = (
+    ("django", "root", "bancada-portal", 0o440),
+    ("ldap", "root", "bancada-directory", 0o440),
+    ("redis-broker", "root", "bancada-bus", 0o440),
+    ("redis-hints", "root", "bancada-bus", 0o440),
+    ("prometheus", "root", "bancada-portal", 0o440),
+    ("metrics", "bancada-prometheus", "bancada-portal", 0o440),
+)
+
+
+def prepare() -> None:
+    for name, user, group, mode in WORDS:
+        if not (FOLDER / name).exists():
+            shell.write(FOLDER / name, secrets.token_urlsafe(36), user=user, group=group, mode=mode)
+    _slurm_key()
+    _ticket_key()
+
+
+def word(name: str) -> str:
+    return (FOLDER / name).read_text()
+
+
+def _slurm_key() -> None:
+    """Slurm's JWT key, a copy each for SlurmUser and the signer: no other process can forge a token."""
+    if not (FOLDER / "signer-jwt").exists():
+        key = secrets.token_hex(32)
+        shell.write(FOLDER / "slurm-jwt", key, user="bancada-slurmctld", mode=0o400)
+        shell.write(FOLDER / "signer-jwt", key, user="bancada-signer", mode=0o400)
+
+
+def _ticket_key() -> None:
+    """The Ed25519 pair of log tickets: the slurm worker signs, reader and opener check with the public half."""
+    if not (TICKETS / "1.pem").exists():
+        private = shell.run(["openssl", "genpkey", "-algorithm", "ed25519"])
+        shell.write(FOLDER / "ticket-1.pem", private, user="bancada-slurm", mode=0o400)
+        shell.write(TICKETS / "1.pem", shell.run(["openssl", "pkey", "-pubout"], text=private))

@@ -1,0 +1,168 @@
+"""Slurm, whole: munge, MariaDB, slurmdbd, slurmctld, four slurmd with placeholder GPUs, slurmrestd."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from stack import seed_slurm, shell
+from stack.layout import INSIDE_CHECKOUT, Stack
+from stack.service import Service
+
+CONF = Path("/srv/var/slurm/slurm.conf")
+MUNGE = "/srv/var/run/munge/munge.sock"
+MARIADB = "/srv/var/run/mariadb/mariadb.sock"
+REST = "/srv/var/run/slurmrestd/rest.sock"
+ENV = {"SLURM_CONF": str(CONF)}
+OWNER = "bancada-slurmctld"
+# node -> kind and number of its placeholder GPUs
+NODES = {"gpu01": ("a100", 4), "gpu02": ("a100", 4), "big01": ("h100", 8), "prep01": ("", 0)}
+
+
+def services(stack: Stack) -> list[Service]:
+    listed = [_munge(), _mariadb(), _slurmdbd(stack), _slurmctld(stack), *(_slurmd(stack, node) for node in NODES)]
+    return [*listed, _slurmrestd()]
+
+
+def _munge() -> Service:
+    argv = ["munged", "--foreground", f"--socket={MUNGE}", "--key-file=/srv/var/munge/key"]
+    argv += ["--pid-file=/srv/var/munge/pid", "--seed-file=/srv/var/munge/seed", "--log-file=/srv/var/munge/log"]
+    return Service(
+        name="munge",
+        argv=[*argv, "--num-threads=2"],
+        user="bancada-munge",
+        sets=("slurm",),
+        prepare=_munge_key,
+        ready=lambda: shell.works(["munge", "-n", f"--socket={MUNGE}"]),
+    )
+
+
+def _munge_key() -> None:
+    key = Path("/srv/var/munge/key")
+    if not key.exists():
+        key.touch(mode=0o600)
+        key.write_bytes(os.urandom(128))
+    shutil.chown(key, "bancada-munge", "bancada-munge")
+
+
+def _mariadb() -> Service:
+    argv = ["mariadbd", "--no-defaults", "--datadir=/srv/var/mariadb/data", f"--socket={MARIADB}", "--skip-networking"]
+    argv += ["--pid-file=/srv/var/mariadb/pid", "--innodb-buffer-pool-size=64M", "--innodb-lock-wait-timeout=900"]
+    return Service(
+        name="mariadb",
+        argv=[*argv, "--innodb-log-file-size=64M", "--performance-schema=OFF", "--skip-log-bin"],
+        user="bancada-mariadb",
+        sets=("slurm",),
+        prepare=_mariadb_data,
+        ready=lambda: shell.works(["mariadb-admin", "--no-defaults", f"--socket={MARIADB}", "ping"]),
+        finish=_mariadb_user,
+        grace=30,
+    )
+
+
+def _mariadb_data() -> None:
+    data = Path("/srv/var/mariadb/data")
+    if not (data / "mysql" / "global_priv.frm").exists():
+        shutil.rmtree(data, ignore_errors=True)
+        argv = ["mariadb-install-db", "--no-defaults", f"--datadir={data}", "--skip-test-db", "--skip-name-resolve"]
+        argv += ["--auth-root-authentication-method=socket", "--auth-root-socket-user=root"]
+        shell.run(argv, user="bancada-mariadb")
+
+
+def _mariadb_user() -> None:
+    """slurmdbd's account: the kernel says who asks, no password."""
+    statements = f"""CREATE DATABASE IF NOT EXISTS slurm_acct_db;
+        CREATE USER IF NOT EXISTS '{OWNER}'@'localhost' IDENTIFIED VIA unix_socket;
+        GRANT ALL ON slurm_acct_db.* TO '{OWNER}'@'localhost';"""
+    shell.run(["mariadb", "--no-defaults", f"--socket={MARIADB}"], text=statements)
+
+
+def _slurmdbd(stack: Stack) -> Service:
+    def prepare() -> None:
+        values = {"port": stack.tcp("slurmdbd"), "munge": MUNGE, "owner": OWNER}
+        shell.render("slurmdbd.conf", CONF.with_name("slurmdbd.conf"), values, user=OWNER, mode=0o600)
+        configure(stack)
+
+    return Service(
+        name="slurmdbd",
+        argv=["slurmdbd", "-D"],
+        user=OWNER,
+        after=("munge", "mariadb"),
+        sets=("slurm",),
+        env={**ENV, "MYSQL_UNIX_PORT": MARIADB},
+        prepare=prepare,
+        ready=lambda: shell.listens(stack.tcp("slurmdbd")),
+        finish=seed_slurm.cluster,
+        port="slurmdbd",
+        patience=60,
+        grace=20,
+    )
+
+
+def configure(stack: Stack) -> None:
+    """slurm.conf and what stands beside it."""
+    nodes = {f"port_{name}": stack.tcp(name) for name in NODES}
+    values = {"host": os.uname().nodename, "port": stack.tcp("slurmctld"), "dbd_port": stack.tcp("slurmdbd"), **nodes}
+    shell.render("slurm.conf", CONF, values | {"munge": MUNGE, "owner": OWNER})
+    if release() >= (23, 2):  # before, the plugin cannot be switched off, and nothing loads it
+        shell.write(CONF.with_name("cgroup.conf"), "CgroupPlugin=disabled\n")
+    shell.write(CONF.with_name("gres.conf"), "".join(_gres(node) for node in NODES))
+    shutil.copyfile(INSIDE_CHECKOUT / "contrib" / "job_submit.lua", CONF.with_name("job_submit.lua"))
+
+
+def release() -> tuple[int, int]:
+    """Slurm's release on this machine: (22, 5)."""
+    year, month = shell.run(["slurmctld", "-V"]).split()[-1].split(".")[:2]
+    return int(year), int(month)
+
+
+def _gres(node: str) -> str:
+    kind, count = NODES[node]
+    for number in range(count):
+        Path(f"/srv/var/slurm/gpus/{node}-{number}").touch()
+    return f"NodeName={node} Name=gpu Type={kind} File=/srv/var/slurm/gpus/{node}-[0-{count - 1}]\n" if count else ""
+
+
+def _slurmctld(stack: Stack) -> Service:
+    return Service(
+        name="slurmctld",
+        argv=["slurmctld", "-D", "-f", str(CONF)],
+        user=OWNER,
+        after=("slurmdbd",),
+        sets=("slurm",),
+        env=ENV,
+        ready=lambda: shell.works(["scontrol", "ping"], env=ENV),
+        finish=seed_slurm.projects,
+        port="slurmctld",
+        grace=20,
+    )
+
+
+def _slurmd(stack: Stack, node: str) -> Service:
+    def ready() -> bool:
+        return shell.run(["sinfo", "-h", "-n", node, "-o", "%t"], env=ENV).split()[:1] in (["idle"], ["mix"], ["alloc"])
+
+    return Service(
+        name=f"slurmd-{node}",
+        argv=["slurmd", "-D", "-N", node, "-f", str(CONF)],
+        after=("slurmctld",),
+        sets=("slurm", "slurmd"),
+        env=ENV,
+        prepare=lambda: Path(f"/srv/var/slurm/spool/{node}").mkdir(mode=0o755, exist_ok=True),
+        ready=ready,
+        port=node,
+    )
+
+
+def _slurmrestd() -> Service:
+    return Service(
+        name="slurmrestd",
+        argv=["slurmrestd", "-f", str(CONF), "-a", "rest_auth/jwt", f"unix:{REST}"],
+        user="bancada-slurmrestd",
+        after=("slurmctld",),
+        sets=("slurm",),
+        env={**ENV, "SLURM_JWT": "daemon"},
+        prepare=lambda: Path(REST).unlink(missing_ok=True),
+        ready=lambda: shell.listens(REST),
+    )

@@ -1,0 +1,11 @@
+"""All services of a stack, in starting order."""
+
+from __future__ import annotations
+
+from stack.layout import Stack
+from stack.service import Service
+from stack.services import directory, postgres, redis, slurm
+
+
+def table(stack: Stack) -> list[Service]:
+    return [*postgres.services(), *redis.services(), *directory.services(stack), *slurm.services(stack)]
