@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from stack import control, layout
+from stack import control, layout, throwaway
 from stack.fault import Fault
 
 CHECKOUT = Path(__file__).resolve().parent.parent
@@ -20,7 +20,7 @@ def arguments() -> argparse.ArgumentParser:
     acts = parser.add_subparsers(dest="act", required=True)
     up = acts.add_parser("up", parents=[common], help="start, or start what is missing")
     up.add_argument("--only", type=lambda text: text.split(","), default=[], help="names, comma between; needs come along")
-    for act in ("down", "status", "reset", "supervise"):
+    for act in ("down", "status", "reset", "supervise", "postgres"):
         acts.add_parser(act, parents=[common])
     for act in ("start", "stop"):
         acts.add_parser(act, parents=[common]).add_argument("names", nargs="+")
@@ -47,6 +47,8 @@ def act(args: argparse.Namespace) -> int:
         control.logs(stack, args.names, args.follow)
     elif args.act == "exec":
         control.execute(stack, args.command[args.command[:1] == ["--"] :], user=args.user)
+    elif args.act == "postgres":
+        print(throwaway.postgres(stack))
     elif args.act == "supervise":
         from stack import supervisor
 

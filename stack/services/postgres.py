@@ -44,9 +44,14 @@ def prepare() -> None:
         shell.run([*initdb, "--locale=C.UTF-8", "--no-sync"], user=USER)
         with (DATA / "postgresql.conf").open("a") as file:
             file.write("include 'stack.conf'\n")
-    shell.render("postgresql.conf", DATA / "stack.conf", {"sockets": SOCKETS}, user=USER, mode=0o600)
+    shell.render("postgresql.conf", DATA / "stack.conf", {"sockets": SOCKETS, "durable": _durable()}, user=USER, mode=0o600)
     shell.write(DATA / "pg_hba.conf", "local all all peer map=stack\n", user=USER, mode=0o600)
     shell.write(DATA / "pg_ident.conf", _ident(), user=USER, mode=0o600)
+
+
+def _durable() -> str:
+    """A stack for unit tests may lose everything when the machine does, and is quicker for it."""
+    return "off" if (shell.VAR / "throwaway").exists() else "on"
 
 
 def _ident() -> str:
