@@ -20,7 +20,7 @@ class Origin:
     token_prefix: str = ""
 
 
-_origin: ContextVar[Origin] = ContextVar("origin", default=Origin())
+_origin: ContextVar[Origin] = ContextVar("origin", default=Origin())  # noqa: B039 - frozen
 
 
 def current() -> Origin:

@@ -123,7 +123,18 @@ _SLURM: tuple[tuple[str, State], ...] = (
     ("PENDING", State.WAITING),
 )
 ENDED_STATES = frozenset(
-    ["BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "REVOKED", "TIMEOUT"]
+    [
+        "BOOT_FAIL",
+        "CANCELLED",
+        "COMPLETED",
+        "DEADLINE",
+        "FAILED",
+        "NODE_FAIL",
+        "OUT_OF_MEMORY",
+        "PREEMPTED",
+        "REVOKED",
+        "TIMEOUT",
+    ]
 )
 _HELD_REASONS = frozenset({"JobHeldUser", "JobHeldAdmin"})
 

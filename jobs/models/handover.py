@@ -56,6 +56,7 @@ class Handover(models.Model):
     released_at = models.DateTimeField(null=True)
     ticket = models.TextField(blank=True)  # signed permission to read this attempt's output
     ticket_expires_at = models.DateTimeField(null=True)
+    ticket_restart_count = models.PositiveIntegerField(null=True)
 
     class Meta:
         constraints = (

@@ -1,0 +1,5 @@
+"""What changes a job. Doors use these names; the worker and the follower import their own modules."""
+
+from jobs.services.asking import AlreadyOver, KeyReused, NotNow, cancel, prepare, submit
+
+__all__ = ["AlreadyOver", "KeyReused", "NotNow", "cancel", "prepare", "submit"]

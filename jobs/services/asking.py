@@ -1,0 +1,135 @@
+"""What a person may ask for: a job, and its end. Nothing here speaks to Slurm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from accounts.models import User
+from audit import trail
+from audit.actions import Action
+from cluster.models import Cluster, Partition
+from jobs import bells, specs
+from jobs.models import Intent, IntentKind, Job, Phase
+from jobs.states import State
+from projects.models import Project
+from quotas import services as quotas
+from quotas.models import Allocation
+
+
+class KeyReused(Exception):
+    """The idempotency key came with another request before."""
+
+
+class NotNow(Exception):
+    """The project or the person cannot submit at present; says why."""
+
+
+class AlreadyOver(Exception):
+    """The job has ended; there is nothing to cancel."""
+
+
+def the_cluster() -> Cluster:
+    """The one cluster this portal drives."""
+    return Cluster.objects.get_or_create(name=settings.CLUSTER_NAME)[0]
+
+
+def partitions_of(project: Project) -> list[Partition]:
+    """The partitions of the cluster that the project may use."""
+    return list(Partition.objects.filter(cluster__name=settings.CLUSTER_NAME, name__in=project.partitions))
+
+
+def prepare(raw: dict[str, Any], *, project: Project) -> tuple[specs.JobSpec, Allocation]:
+    """Check what was asked for; raises BadSpec with every wrong field, the allocation's among them."""
+    errors: dict[str, list[str]] = {}
+    spec = allocation = None
+    try:
+        spec = specs.check(raw, project=project, partitions=partitions_of(project))
+    except specs.BadSpec as bad:
+        errors = bad.errors
+    try:
+        allocation = quotas.choose(project, str(raw.get("allocation") or ""))
+    except quotas.NoAllocation:
+        errors["allocation"] = [_("The project has no such allocation in force.")]
+    if spec is None or allocation is None or errors:
+        raise specs.BadSpec(errors)
+    return spec, allocation
+
+
+def submit(
+    *, project: Project, spec: specs.JobSpec, allocation: Allocation, by: User, idempotency_key: str | None = None
+) -> Job:
+    """Write the request down; a worker hands it to Slurm. The same key with the same request gives the same job.
+
+    Raises NotNow, quotas.OverAllocation (a field message each) or KeyReused; then nothing was written.
+    """
+    digest = spec.digest(project=project.code, allocation=allocation.code)
+    earlier = _earlier(by, idempotency_key, digest)
+    if earlier is not None:
+        return earlier
+    _may_submit(project, by)
+    try:
+        return _write(project=project, spec=spec, allocation=allocation, by=by, key=idempotency_key, digest=digest)
+    except IntegrityError:
+        earlier = _earlier(by, idempotency_key, digest)
+        if earlier is None:
+            raise
+        return earlier
+
+
+@transaction.atomic
+def cancel(*, job: Job, by: User) -> None:
+    """Ask for the job's end; Slurm has the last word on when it ended. Works at every point of the hand-over."""
+    locked = Job.objects.select_for_update(of=("self",)).defer("script").get(pk=job.pk)
+    if not locked.is_open:
+        raise AlreadyOver(_("The job has already ended."))
+    if locked.cancel_asked_at is None:
+        locked.cancel_asked_at, locked.cancel_asked_by = timezone.now(), by
+        locked.save(update_fields=["cancel_asked_at", "cancel_asked_by"])
+    open_ones = Intent.objects.filter(job=locked, kind=IntentKind.CANCEL, done_at=None)
+    if not open_ones.exists():
+        Intent.objects.create(job=locked, kind=IntentKind.CANCEL, asked_by=by)
+    trail.record(Action.JOB_CANCEL_ASKED, by=by, about=locked, project=locked.project, before=locked.state)
+    bells.ring(bells.CARRY_OUT)
+
+
+def _earlier(by: User, key: str | None, digest: str) -> Job | None:
+    if not key:
+        return None
+    job = Job.objects.filter(owner=by, idempotency_key=key).first()
+    if job is not None and job.digest != digest:
+        raise KeyReused(key)
+    return job
+
+
+def _may_submit(project: Project, by: User) -> None:
+    if not project.takes_work:
+        raise NotNow(_("The project is archived and takes no new jobs."))
+    if by.uid_number is None or by.uid_number < 1000:
+        raise NotNow(_("Your sign-in has no user number on the cluster; ask the cluster administrator."))
+
+
+@transaction.atomic
+def _write(
+    *, project: Project, spec: specs.JobSpec, allocation: Allocation, by: User, key: str | None, digest: str
+) -> Job:
+    job = Job(
+        cluster=the_cluster(), project=project, owner=by, owner_login=by.username, allocation=allocation, name=spec.name,
+        partition=spec.partition, gpu_type=spec.gpu_type, gpus=spec.gpus, nodes=spec.nodes, cpus=spec.cpus,
+        memory_mb=spec.memory_mb, time_limit_minutes=spec.time_limit_minutes, script=spec.script,
+        environment=dict(spec.environment), digest=digest, idempotency_key=key or None,
+        phase=Phase.REQUESTED, state=State.HANDING,
+    )  # fmt: skip
+    quotas.hold(allocation=allocation, reference=str(job.pk), gpus=spec.total_gpus, minutes=spec.time_limit_minutes)
+    job.save(force_insert=True)
+    trail.record(
+        Action.JOB_SUBMITTED, by=by, about=job, project=project, digest=digest, partition=spec.partition,
+        gpus=spec.total_gpus, gpu_type=spec.gpu_type, nodes=spec.nodes, minutes=spec.time_limit_minutes,
+        allocation=allocation.code,
+    )  # fmt: skip
+    bells.ring(bells.HAND_OVER)
+    return job

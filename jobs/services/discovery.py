@@ -1,0 +1,88 @@
+"""Jobs of Slurm that no hand-over names: our own in the making, duplicates to throw away, or work from outside."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from django.db import transaction
+
+from accounts.models import User
+from audit import trail
+from audit.actions import Action
+from cluster.models import Cluster
+from jobs import bells
+from jobs.models import Handover, HandoverOutcome, Intent, IntentKind, Job, Phase, Source
+from jobs.services import recording
+from jobs.states import is_over, word
+from projects.models import Project
+from slurm.contract import Gateway, JobRecord
+
+_TOKEN = re.compile(r"bancada:([0-9a-f]{32})")
+_MAKING = (HandoverOutcome.TRYING, HandoverOutcome.UNKNOWN)
+
+
+def meet(gateway: Gateway, cluster: Cluster, strangers: Iterable[JobRecord]) -> None:
+    """Say of each unknown job under one of our accounts what it is. Those of other accounts are not our business."""
+    projects = {row.slurm_account: row for row in Project.objects.all()}
+    for record in strangers:
+        project = projects.get(record.account)
+        if project is not None:
+            _meet_one(gateway, cluster, project, record)
+
+
+def _meet_one(gateway: Gateway, cluster: Cluster, project: Project, record: JobRecord) -> None:
+    full = gateway.job(record.job_id)
+    if full is None or (full.submit_time, full.uid) != (record.submit_time, record.uid):
+        return
+    token = _TOKEN.fullmatch(full.admin_comment or full.comment)
+    claimed = Handover.objects.filter(token=token[1]).select_related("job__owner").first() if token else None
+    if claimed is None or not _is_theirs(claimed, full):
+        _take_in(cluster, project, full)
+    elif claimed.outcome not in _MAKING and full.reason.startswith("JobHeld"):
+        discard(claimed, full)
+
+
+def _is_theirs(handover: Handover, record: JobRecord) -> bool:
+    """The token is a hint its owner can copy; uid and time must fit the attempt as well."""
+    owner = handover.job.owner
+    return (
+        owner is not None
+        and owner.uid_number == record.uid
+        and record.submit_time >= handover.began_at.replace(microsecond=0)
+    )
+
+
+def discard(handover: Handover, record: JobRecord) -> None:
+    """A second copy under one token stays held and is thrown away."""
+    Intent.objects.get_or_create(
+        job=handover.job, kind=IntentKind.DISCARD, slurm_job_id=record.job_id, done_at=None,
+        defaults={"submit_time": record.submit_time, "uid": record.uid},
+    )  # fmt: skip
+    bells.ring(bells.CARRY_OUT)
+
+
+@transaction.atomic
+def _take_in(cluster: Cluster, project: Project, record: JobRecord) -> None:
+    """A job typed into a shell: it appears, marked so, under whoever owns the uid."""
+    owner = User.objects.filter(uid_number=record.uid, is_active=True).first()
+    nodes = max(1, record.node_count)
+    job = Job(
+        cluster=cluster, project=project, owner=owner, source=Source.OUTSIDE,
+        owner_login=(owner.username if owner else record.user or str(record.uid))[:64],
+        name=record.name[:64] or str(record.job_id), partition=record.partition, created_at=record.submit_time,
+        gpu_type=next(iter(record.gpu_types), ""), gpus=record.gpus // nodes, nodes=nodes,
+        cpus=max(1, record.cpus // nodes), memory_mb=record.memory_mb // nodes, digest="",
+        time_limit_minutes=record.time_limit_minutes, slurm_job_id=record.job_id, accepted_at=record.submit_time,
+        phase=Phase.ENDED if is_over(record.states) else Phase.ACCEPTED,
+    )  # fmt: skip
+    recording.apply(job, record)
+    job.state = word(job.phase, record.states, record.reason)
+    job.save(force_insert=True)
+    handover = Handover(job=job, cluster=cluster, outcome=HandoverOutcome.ACCEPTED, accepted_at=record.submit_time)
+    recording.identify(handover, record)
+    handover.released_at = handover.began_at = record.submit_time
+    handover.save(force_insert=True)
+    recording.note_run(handover, record)
+    trail.record(Action.JOB_DISCOVERED, about=job, project=project, ran_as=job.owner_login, slurm_job_id=record.job_id)
+    bells.ring(bells.RENEW_TICKETS)

@@ -1,0 +1,162 @@
+"""One look at the cluster for everybody: what Slurm says goes onto our rows, what must be done becomes an intent.
+
+The follower never acts on Slurm. Present, absent and unknown are three things: absent needs slurmctld and slurmdbd
+to agree, and an unreachable scheduler changes no job.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.utils import timezone
+
+from audit import trail
+from audit.actions import Action, Outcome
+from cluster.models import Cluster
+from jobs.models import Handover, HandoverOutcome, IntentKind, Job, Phase
+from jobs.services import discovery, handing, recording
+from quotas import services as quotas
+from slurm.contract import Gateway, JobRecord
+
+ABANDONED_AFTER = timedelta(seconds=60)  # twice handing.BUDGET: no living worker still works on it
+SETTLE = timedelta(seconds=30)  # of good answers, before "not there" counts
+Key = tuple[int, int | None, datetime, int]  # Slurm's number, array task, submit time, uid
+
+
+def key_of(record: JobRecord) -> Key:
+    """What names one job of Slurm for ever: the number alone comes back for somebody else."""
+    return (record.job_id, record.array_task, record.submit_time, record.uid)
+
+
+def look_at_jobs(gateway: Gateway, cluster: Cluster) -> None:
+    """One bulk read: move our jobs on, find the unknown ones, settle what is not shown any more."""
+    began = timezone.now()
+    records = {key_of(record): record for record in gateway.jobs()}
+    _answered(cluster, began)
+    handovers = _ours(cluster, records)
+    for key, record in records.items():
+        if key in handovers:
+            observe(handovers[key], record)
+    discovery.meet(gateway, cluster, [record for key, record in records.items() if key not in handovers])
+    abandon(cluster)
+    settle_unknown(gateway, cluster)
+    settle_missing(gateway, cluster, began, set(records))
+
+
+def _answered(cluster: Cluster, at: datetime) -> None:
+    cluster.jobs_seen_at, cluster.last_error = at, ""
+    cluster.answering_since = cluster.answering_since or at
+    cluster.save(update_fields=["jobs_seen_at", "last_error", "answering_since"])
+
+
+def silent(cluster: Cluster, why: str) -> None:
+    """Slurm did not answer: the picture grows old, and no job changes."""
+    cluster.answering_since, cluster.last_error = None, why[:300]
+    cluster.save(update_fields=["answering_since", "last_error"])
+
+
+def _ours(cluster: Cluster, records: dict[Key, JobRecord]) -> dict[Key, Handover]:
+    numbers = {record.job_id for record in records.values()}
+    rows = Handover.objects.filter(cluster=cluster, slurm_job_id__in=numbers).select_related("job")
+    found = {(row.slurm_job_id or 0, row.array_task, row.submit_time, row.uid or 0): row for row in rows}
+    return {key: found[key] for key in records if key in found}  # type: ignore[index]
+
+
+def observe(handover: Handover, record: JobRecord) -> None:
+    """What Slurm says of one of our jobs; a row is written only where a fact has changed."""
+    job = handover.job
+    if not recording.apply(job, record):
+        return
+    with transaction.atomic():
+        job = Job.objects.select_for_update(of=("self",)).select_related("project").defer("script").get(pk=job.pk)
+        before = job.state
+        recording.note_run(handover, record)
+        if recording.apply(job, record):
+            recording.save(job)
+            recording.tell_story(job, before, record)
+            recording.settle_hold(job)
+
+
+def abandon(cluster: Cluster) -> None:
+    """An attempt no worker can still be working on is unknown: it may or may not have reached Slurm."""
+    late = timezone.now() - ABANDONED_AFTER
+    rows = Handover.objects.filter(cluster=cluster, outcome=HandoverOutcome.TRYING, began_at__lt=late)
+    for pk in list(rows.values_list("pk", flat=True)):
+        with transaction.atomic():
+            row = Handover.objects.select_for_update(of=("self",)).select_related("job__project").get(pk=pk)
+            if row.outcome == HandoverOutcome.TRYING:
+                handing.unknown(row, "the worker was interrupted")
+
+
+def settle_unknown(gateway: Gateway, cluster: Cluster) -> None:
+    """Look for the token of each unknown attempt in both daemons: adopt what is there, send again what is not."""
+    since = cluster.answering_since
+    rows = Handover.objects.filter(cluster=cluster, outcome=HandoverOutcome.UNKNOWN).select_related("job__owner")
+    for row in rows.select_related("job__project"):
+        found = gateway.find(
+            comment=row.comment,
+            uid=(row.job.owner.uid_number or 0) if row.job.owner else 0,
+            account=row.job.project.slurm_account,
+            since=row.began_at - timedelta(seconds=2),
+        )
+        _settle_one(row, list(found), since)
+
+
+@transaction.atomic
+def _settle_one(row: Handover, found: list[JobRecord], since: datetime | None) -> None:
+    now = timezone.now()
+    if found:
+        first, *others = sorted(found, key=lambda record: record.job_id)
+        row.slurm_job_id, row.submit_time, row.uid = first.job_id, first.submit_time, first.uid
+        handing.intend(row, IntentKind.ADOPT)
+        for other in others:
+            discovery.discard(row, other)
+    elif since is not None and now - max(since, row.began_at) > SETTLE and row.looked_at is not None:
+        handing.intend(row, IntentKind.RESUBMIT)
+    Handover.objects.filter(pk=row.pk).update(looked_at=now)
+
+
+def settle_missing(gateway: Gateway, cluster: Cluster, began: datetime, shown: set[Key]) -> None:
+    """Accepted jobs that slurmctld does not show any more: the accounting says how they ended, or that they never were."""
+    rows = Handover.objects.filter(
+        cluster=cluster, outcome=HandoverOutcome.ACCEPTED, job__phase=Phase.ACCEPTED, accepted_at__lt=began
+    ).select_related("job")
+    missing = {(r.slurm_job_id or 0, r.array_task, r.submit_time, r.uid or 0): r for r in rows}
+    gone = {key: row for key, row in missing.items() if key not in shown}
+    if not gone:
+        return
+    oldest = min(row.began_at for row in gone.values()) - timedelta(minutes=5)
+    by_key: dict[Key, list[JobRecord]] = defaultdict(list)
+    for record in gateway.accounting(since=oldest, job_ids=[row.slurm_job_id or 0 for row in gone.values()]):
+        by_key[key_of(record)].append(record)
+    for key, row in gone.items():
+        _from_accounting(row, by_key.get(key, []), cluster)  # type: ignore[call-overload]
+
+
+def _from_accounting(row: Handover, runs: list[JobRecord], cluster: Cluster) -> None:
+    if runs:
+        for record in sorted(runs, key=lambda run: (run.restart_count, run.start_time or run.submit_time)):
+            observe(row, record)
+        return
+    long_enough = cluster.answering_since is not None and timezone.now() - cluster.answering_since > SETTLE
+    if long_enough and row.accepted_at and timezone.now() - row.accepted_at > SETTLE:
+        lose(row)
+
+
+@transaction.atomic
+def lose(row: Handover) -> None:
+    """Both daemons answered and neither has it: accepted once, then lost with the controller's memory."""
+    job = Job.objects.select_for_update(of=("self",)).select_related("project").defer("script").get(pk=row.job_id)
+    if job.phase != Phase.ACCEPTED:
+        return
+    job.ended_at = timezone.now()
+    recording.move(job, Phase.LOST)
+    quotas.release(reference=str(job.pk))
+    trail.record(Action.JOB_LOST, about=job, project=job.project, outcome=Outcome.FAILED, slurm_job_id=row.slurm_job_id)
+
+
+def unsettled(cluster: Cluster) -> bool:
+    """Whether anything is under way that is worth looking at often."""
+    return Job.objects.filter(cluster=cluster).open().exists()

@@ -1,0 +1,216 @@
+"""Carry out what doors and the follower intend: cancel, discard, adopt, resubmit, release. Only the worker does this."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import structlog
+from accounts.lookup import DirectoryDown
+from django.db import transaction
+from django.utils import timezone
+
+from access.permissions import Permission
+from audit import trail
+from audit.actions import Action, Outcome
+from jobs import bells
+from jobs.models import Handover, HandoverOutcome, Intent, IntentKind, Job, Phase
+from jobs.services import handing, people, recording, slurm_door, submissions
+from jobs.states import is_over
+from quotas import services as quotas
+from slurm.contract import JobRecord, Refused, SlurmError
+
+log = structlog.get_logger(__name__)
+PATIENCE = 20  # tries before an intent is left to an administrator
+ENDS_AT_ONCE = ("PENDING",)
+
+
+class NotYet(Exception):
+    """The intent cannot be settled now; it stays open."""
+
+
+def carry_out(limit: int = 100) -> int:
+    """Settle the intents whose time has come; returns how many were settled."""
+    now = timezone.now()
+    due = list(Intent.objects.filter(done_at=None, next_try_at__lte=now).order_by("asked_at")[:limit])
+    return sum(_one(row.pk) for row in due)
+
+
+def _one(pk: object) -> bool:
+    """One intent, held by a row lock that another worker skips; the lock is the lease while Slurm is asked."""
+    with transaction.atomic():
+        rows = Intent.objects.select_for_update(skip_locked=True, of=("self",)).filter(pk=pk, done_at=None)
+        intent = rows.select_related(
+            "job__project", "job__owner", "job__allocation", "job__cluster", "handover"
+        ).first()
+        if intent is None:
+            return False
+        intent.tries += 1
+        intent.next_try_at = timezone.now() + timedelta(seconds=min(300, 2**intent.tries))
+        intent.save(update_fields=["tries", "next_try_at"])
+    try:
+        result = _ACTS[IntentKind(intent.kind)](intent)
+    except (NotYet, SlurmError, DirectoryDown) as error:
+        log.info("intent not settled", intent=str(intent.pk), kind=intent.kind, why=str(error))
+        return False
+    with transaction.atomic():
+        Intent.objects.filter(pk=intent.pk).update(done_at=timezone.now(), result=result[:300])
+    return True
+
+
+def _cancel(intent: Intent) -> str:
+    """Wherever the job is on its way, it ends: before Slurm by us, in Slurm by Slurm."""
+    job = _lock_free(intent.job_id)
+    if not job.is_open:
+        return "already over"
+    if job.phase == Phase.REQUESTED:
+        return _cancel_before(job, intent)
+    if job.phase in (Phase.HANDING, Phase.CONFIRMING):
+        raise NotYet("being handed over")
+    handover = job.handovers.filter(outcome=HandoverOutcome.ACCEPTED).order_by("-attempt").first()
+    if handover is None:
+        raise NotYet("no accepted hand-over")
+    return _end_in_slurm(job, handover)
+
+
+@transaction.atomic
+def _cancel_before(job: Job, intent: Intent) -> str:
+    moved = Job.objects.filter(pk=job.pk, phase=Phase.REQUESTED).update(phase=Phase.CANCELLED)
+    if not moved:
+        raise NotYet("taken by a worker meanwhile")
+    job.phase, job.ended_at = Phase.CANCELLED, timezone.now()
+    recording.save(job)
+    quotas.release(reference=str(job.pk))
+    trail.record(Action.JOB_CANCELLED, by=intent.asked_by, about=job, project=job.project, before="handing")
+    return "cancelled before Slurm had it"
+
+
+def _end_in_slurm(job: Job, handover: Handover) -> str:
+    """As the job's owner where the portal knows who that is, else as the portal's administrator."""
+    record = same_job(handover)
+    if record is None:
+        raise NotYet("not shown by slurmctld; the follower looks in the accounting")
+    if is_over(record.states):
+        observe(handover, record)
+        return "already over in Slurm"
+    try:
+        slurm_door.accounts().cancel_any(record.job_id)
+    except Refused as refusal:
+        log.info("cancel refused", job=str(job.pk), words=str(refusal))
+    after = same_job(handover)
+    if after is not None:
+        observe(handover, after)
+    return "asked Slurm to end it"
+
+
+def same_job(handover: Handover) -> JobRecord | None:
+    """The job in slurmctld if it still is the one we mean: number, submit time and uid together."""
+    record = slurm_door.gateway().job(handover.slurm_job_id or 0, as_user=None)
+    same = record is not None and (record.submit_time, record.uid) == (handover.submit_time, handover.uid)
+    return record if same else None
+
+
+@transaction.atomic
+def observe(handover: Handover, record: JobRecord) -> None:
+    """Our own act shows at once, before the follower's next look."""
+    job = _locked(handover.job_id)
+    before = job.state
+    recording.note_run(handover, record)
+    if recording.apply(job, record):
+        recording.save(job)
+        recording.tell_story(job, before, record)
+        recording.settle_hold(job)
+
+
+def _discard(intent: Intent) -> str:
+    """Throw away what is still held in Slurm and nobody's: never anything that was released."""
+    record = slurm_door.gateway().job(intent.slurm_job_id or 0, as_user=None)
+    if record is None or (record.submit_time, record.uid) != (intent.submit_time, intent.uid):
+        return "gone already"
+    if is_over(record.states):
+        return "over already"
+    if not record.reason.startswith("JobHeld"):
+        raise NotYet("it is not held")
+    slurm_door.accounts().cancel_any(record.job_id)
+    return "discarded"
+
+
+def _adopt(intent: Intent) -> str:
+    """A submission whose answer was lost is in Slurm: take it as ours, if it is what was asked for."""
+    handover = intent.handover
+    if handover is None or handover.outcome not in (HandoverOutcome.UNKNOWN, HandoverOutcome.TRYING):
+        return "settled otherwise"
+    who = _identity(intent.job)
+    record = slurm_door.gateway().job(intent.slurm_job_id or 0, as_user=None)
+    if record is None or (record.submit_time, record.uid) != (intent.submit_time, intent.uid):
+        raise NotYet("not shown by slurmctld")
+    differs = submissions.differences(submissions.submission_of(intent.job, handover, who), record, who.uid)
+    attempt = handing.Attempt(handover, who=who, record=record, slurm_job_id=record.job_id, differs=tuple(differs))
+    with transaction.atomic():
+        locked = Handover.objects.select_for_update(of=("self",)).get(pk=handover.pk)
+        locked.job = _locked(intent.job_id)
+        handing.settle(attempt, locked)
+        attempt.handover = locked
+        trail.record(Action.JOB_ADOPTED, about=locked.job, project=locked.job.project, slurm_job_id=record.job_id)
+    if not differs and locked.job.cancel_asked_at is None:
+        handing.intend(locked, IntentKind.RELEASE)
+    return "adopted" if not differs else "differs from the request"
+
+
+def _identity(job: Job) -> people.Identity:
+    if job.owner is None:
+        raise NotYet("nobody owns it")
+    try:
+        return people.identity(job.owner, job.project, Permission.JOB_SUBMIT)
+    except people.MayNot as refusal:
+        raise NotYet(str(refusal)) from refusal
+
+
+@transaction.atomic
+def _resubmit(intent: Intent) -> str:
+    """Neither daemon has it: the request waits again, under a new token."""
+    job = _locked(intent.job_id)
+    handover = intent.handover
+    if job.phase != Phase.CONFIRMING or handover is None or handover.outcome != HandoverOutcome.UNKNOWN:
+        return "settled otherwise"
+    handover.outcome = HandoverOutcome.ABSENT
+    handover.save(update_fields=["outcome"])
+    recording.move(job, Phase.REQUESTED)
+    trail.record(Action.JOB_LOST, about=job, project=job.project, outcome=Outcome.FAILED, attempt=handover.attempt)
+    bells.ring(bells.HAND_OVER)
+    return "handed over again"
+
+
+def _release(intent: Intent) -> str:
+    handover = intent.handover
+    if handover is None or handover.released_at is not None:
+        return "released already"
+    job = _lock_free(intent.job_id)
+    if job.cancel_asked_at is not None:
+        return "to be cancelled instead"
+    record = same_job(handover)
+    if record is None or not record.reason.startswith("JobHeld"):
+        return "not held any more"
+    slurm_door.gateway().release(record.job_id, as_user=job.owner_login)
+    with transaction.atomic():
+        handover.job = _locked(job.pk)
+        handing.mark_released(handover)
+    return "released"
+
+
+def _lock_free(pk: object) -> Job:
+    return Job.objects.select_related("project", "owner", "allocation", "cluster").defer("script").get(pk=pk)
+
+
+def _locked(pk: object) -> Job:
+    rows = Job.objects.select_for_update(of=("self",)).select_related("project", "owner", "allocation", "cluster")
+    return rows.get(pk=pk)
+
+
+_ACTS: dict[IntentKind, Callable[[Intent], str]] = {
+    IntentKind.CANCEL: _cancel,
+    IntentKind.DISCARD: _discard,
+    IntentKind.ADOPT: _adopt,
+    IntentKind.RESUBMIT: _resubmit,
+    IntentKind.RELEASE: _release,
+}

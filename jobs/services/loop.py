@@ -1,0 +1,75 @@
+"""The follower's rhythm: one loop a cluster, whatever the number of viewers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import structlog
+from django.db import close_old_connections
+
+from cluster import services as clusters
+from cluster.models import Cluster
+from jobs.services import asking, following, slurm_door
+from slurm.contract import Gateway, SlurmError
+
+log = structlog.get_logger(__name__)
+BUSY, IDLE, NODES, PARTITIONS, VERSION = 5.0, 30.0, 30.0, 60.0, 600.0
+
+
+class Follower:
+    """Looks at each part of the cluster when its time has come."""
+
+    def __init__(self, gateway: Gateway | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        self.gateway = gateway or slurm_door.gateway()
+        self.clock = clock
+        self.due: dict[str, float] = {"version": 0, "nodes": 0, "partitions": 0, "jobs": 0}
+
+    def step(self) -> float:
+        """Do what is due; seconds until the next thing is."""
+        cluster = asking.the_cluster()
+        for part, look in self._parts().items():
+            if self.clock() >= self.due[part]:
+                self.due[part] = self.clock() + self._look(cluster, part, look)
+        return max(0.1, min(self.due.values()) - self.clock())
+
+    def _parts(self) -> dict[str, Callable[[Cluster], float]]:
+        return {"version": self._version, "nodes": self._nodes, "partitions": self._partitions, "jobs": self._jobs}
+
+    def _look(self, cluster: Cluster, part: str, look: Callable[[Cluster], float]) -> float:
+        try:
+            return look(cluster)
+        except SlurmError as error:
+            log.warning("Slurm does not answer", part=part, why=str(error))
+            following.silent(cluster, f"{part}: {error}")
+            return BUSY
+
+    def _version(self, cluster: Cluster) -> float:
+        cluster.slurm_version = self.gateway.version()
+        cluster.save(update_fields=["slurm_version"])
+        return VERSION
+
+    def _nodes(self, cluster: Cluster) -> float:
+        clusters.see_nodes(cluster, self.gateway.nodes())
+        return NODES
+
+    def _partitions(self, cluster: Cluster) -> float:
+        clusters.see_partitions(cluster, self.gateway.partitions())
+        return PARTITIONS
+
+    def _jobs(self, cluster: Cluster) -> float:
+        following.look_at_jobs(self.gateway, cluster)
+        return BUSY if following.unsettled(cluster) else IDLE
+
+
+def run(stop: Callable[[], bool], wait: Callable[[float], None]) -> None:
+    """Until told to stop; what breaks a look does not break the loop."""
+    follower = Follower()
+    while not stop():
+        try:
+            pause = follower.step()
+        except Exception:
+            log.exception("a look failed")
+            pause = BUSY
+            close_old_connections()
+        wait(pause)

@@ -1,0 +1,135 @@
+"""Write what Slurm says onto our rows: the job as it stands, its hand-over, its runs. Rows change only if facts do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.utils import timezone
+
+from audit import trail
+from audit.actions import Action, Outcome
+from jobs import bells
+from jobs.models import Handover, Job, Run
+from jobs.states import Phase, State, is_over, word
+from quotas import services as quotas
+from slurm.contract import JobRecord
+
+_FACTS = (
+    "phase", "state", "slurm_states", "reason", "refusal", "slurm_job_id", "accepted_at", "started_at", "ended_at",
+    "node_list", "allocated_gpus", "exit_code", "exit_signal", "seen_at", "change",
+)  # fmt: skip
+
+
+def identify(handover: Handover, record: JobRecord) -> None:
+    """The evidence by which this job is recognised ever after, and where its output lies."""
+    handover.slurm_job_id, handover.array_task = record.job_id, record.array_task
+    handover.submit_time, handover.uid = record.submit_time, record.uid
+    handover.working_directory = record.working_directory
+    handover.stdout_path = _expand(record.standard_output, record)
+    handover.stderr_path = _expand(record.standard_error, record)
+    if handover.stderr_path == handover.stdout_path:
+        handover.stderr_path = ""
+
+
+def _expand(path: str, record: JobRecord) -> str:
+    """The job's number in its path: some releases show it as asked for."""
+    return path.replace("%j", str(record.job_id))
+
+
+def apply(job: Job, record: JobRecord) -> bool:
+    """Put Slurm's facts on the job (not saved); whether anything a page shows has changed."""
+    before = _shown(job)
+    job.slurm_states, job.reason = sorted(record.states), record.reason
+    job.started_at, job.node_list, job.allocated_gpus = record.start_time, record.nodes, record.gpus
+    if "PENDING" in record.states:
+        job.started_at, job.node_list, job.allocated_gpus = None, "", 0
+    over = is_over(record.states)
+    job.ended_at = record.end_time if over else None
+    job.exit_code, job.exit_signal = (record.exit_code, record.exit_signal) if over else (None, None)
+    if job.phase in (Phase.ACCEPTED, Phase.ENDED, Phase.LOST):
+        job.phase = Phase.ENDED if over else Phase.ACCEPTED
+    job.state = word(job.phase, record.states, record.reason)
+    job.seen_at = timezone.now()
+    return _shown(job) != before
+
+
+def _shown(job: Job) -> tuple[Any, ...]:
+    return tuple(getattr(job, name) for name in _FACTS if name not in ("seen_at", "change"))
+
+
+def save(job: Job) -> None:
+    """Keep the facts, count the change, and tell open pages to look again."""
+    job.state = word(job.phase, job.slurm_states, job.reason)
+    job.change += 1
+    job.save(update_fields=_FACTS)
+    bells.hint([(job.pk, job.change)])
+
+
+def move(job: Job, phase: Phase) -> None:
+    """Another phase, nothing else."""
+    job.phase = phase
+    save(job)
+
+
+def freed(job: Job) -> None:
+    """Our own release: the hold is gone before the follower sees it."""
+    if job.reason.startswith("JobHeld"):
+        job.reason = ""
+    save(job)
+
+
+def note_run(handover: Handover, record: JobRecord) -> Run | None:
+    """The run this record tells of; None before the first start."""
+    if record.start_time is None or "PENDING" in record.states:
+        return None
+    over = is_over(record.states)
+    facts = {
+        "slurm_states": sorted(record.states), "started_at": record.start_time, "node_list": record.nodes,
+        "ended_at": record.end_time if over else None, "cpus": record.cpus, "memory_mb": record.memory_mb,
+        "gpus": record.gpus, "gpu_types": dict(record.gpu_types),
+        "exit_code": record.exit_code if over else None, "exit_signal": record.exit_signal if over else None,
+    }  # fmt: skip
+    run, _created = Run.objects.update_or_create(
+        handover=handover, array_task=record.array_task, restart_count=record.restart_count, defaults=facts
+    )
+    return run
+
+
+def tell_story(job: Job, before: str, record: JobRecord) -> None:
+    """Events for what happened between two looks: started, requeued, ended."""
+    about: dict[str, Any] = {
+        "about": job,
+        "project": job.project,
+        "ran_as": job.owner_login,
+        "slurm_job_id": record.job_id,
+    }
+    if before != job.state and job.state == State.RUNNING:
+        trail.record(Action.JOB_STARTED, nodes=record.nodes, gpus=record.gpus, **about)
+    if (
+        record.restart_count
+        and before in (State.RUNNING, State.ENDING)
+        and job.state in (State.WAITING, State.REQUEUED)
+    ):
+        trail.record(Action.JOB_REQUEUED, restart_count=record.restart_count, **about)
+    if job.phase == Phase.ENDED and before != job.state:
+        good = job.state == State.COMPLETED
+        trail.record(
+            Action.JOB_CANCELLED if job.state == State.CANCELLED else Action.JOB_ENDED,
+            outcome=Outcome.DONE if good or job.state == State.CANCELLED else Outcome.FAILED,
+            state=job.state, exit_code=job.exit_code, exit_signal=job.exit_signal, **about,
+        )  # fmt: skip
+
+
+def settle_hold(job: Job) -> None:
+    """At the end: the allocation gets its part back and the GPU-minutes really used are booked, all runs together."""
+    if job.phase != Phase.ENDED:
+        return
+    runs = Run.objects.filter(handover__job=job)
+    quotas.release(reference=str(job.pk), used_gpu_minutes=sum(map(_gpu_minutes, runs)))
+
+
+def _gpu_minutes(run: Run) -> int:
+    if run.started_at is None or run.ended_at is None:
+        return 0
+    seconds = max(0.0, (run.ended_at - run.started_at).total_seconds())
+    return round(run.gpus * seconds / 60)

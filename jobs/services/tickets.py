@@ -1,0 +1,61 @@
+"""Signed permissions to read one job's output: made by the worker from the record Slurm accepted."""
+
+from __future__ import annotations
+
+import posixpath
+from datetime import timedelta
+from functools import cache
+from pathlib import Path
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from django.conf import settings
+from django.db.models import F, Max, Q
+from django.utils import timezone
+
+from jobs.models import Handover, HandoverOutcome
+from logs import keys
+from logs import tickets as log_tickets
+
+RENEW_BEFORE = timedelta(days=14)
+
+
+@cache
+def _key() -> Ed25519PrivateKey:
+    return keys.load_private(Path(settings.TICKET_KEY_FILE))
+
+
+def sign(handover: Handover, *, login: str, restart_count: int = 0) -> None:
+    """Put a fresh ticket on the row (not saved); none where the output lies outside the project's folder."""
+    if not settings.TICKET_KEY_FILE or not within(handover.stdout_path, handover.job.project.folder):
+        return
+    stderr = handover.stderr_path if within(handover.stderr_path, handover.job.project.folder) else ""
+    expires = timezone.now() + timedelta(days=settings.TICKET_DAYS)
+    ticket = log_tickets.Ticket(
+        cluster=handover.job.cluster.name, job_id=handover.slurm_job_id or 0, uid=handover.uid or 0, user=login,
+        submit_time=int(handover.submit_time.timestamp()) if handover.submit_time else 0,
+        stdout=handover.stdout_path, stderr=stderr, restart_count=restart_count,
+        not_after=int(expires.timestamp()), key_id=keys.key_id(_key()),
+    )  # fmt: skip
+    handover.ticket = log_tickets.sign(ticket, _key())
+    handover.ticket_expires_at, handover.ticket_restart_count = expires, restart_count
+
+
+def within(path: str, folder: str) -> bool:
+    """Whether a path, as written, lies in the folder."""
+    return bool(path) and posixpath.normpath(path) == path and path.startswith(folder.rstrip("/") + "/")
+
+
+def renew(limit: int = 500) -> int:
+    """Sign anew what started again or expires soon; returns how many."""
+    soon = timezone.now() + RENEW_BEFORE
+    stale = Q(ticket_expires_at__lt=soon) | Q(ticket="") | Q(ticket_restart_count__lt=F("latest"))
+    rows = (
+        Handover.objects.filter(outcome=HandoverOutcome.ACCEPTED)
+        .annotate(latest=Max("runs__restart_count"))
+        .filter(stale)
+        .select_related("job__project", "job__cluster")[:limit]
+    )
+    for handover in rows:
+        sign(handover, login=handover.job.owner_login, restart_count=handover.latest or 0)
+        handover.save(update_fields=["ticket", "ticket_expires_at", "ticket_restart_count"])
+    return len(rows)

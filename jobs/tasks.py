@@ -1,0 +1,23 @@
+"""Bells for the worker that may speak to Slurm: no arguments, "look again"; the rows say what to do."""
+
+from celery import shared_task
+
+from jobs.services import handing, intents, tickets
+
+
+@shared_task(name="slurm.hand_over")
+def hand_over() -> None:
+    """Hand over what waits."""
+    handing.hand_over()
+
+
+@shared_task(name="slurm.carry_out")
+def carry_out() -> None:
+    """Carry out the intents whose time has come."""
+    intents.carry_out()
+
+
+@shared_task(name="slurm.renew_tickets")
+def renew_tickets() -> None:
+    """Sign anew what started again or expires soon."""
+    tickets.renew()
