@@ -1,1 +1,1 @@
-"""A private cluster and portal in one command, for trying and for testing: everything it owns lies under one var folder."""
+"""A private cluster and portal in one command, to try and to test: all it owns lies under one var folder."""

@@ -57,8 +57,15 @@ class Child:
         env = {**shell.ENV, **self.service.env}
         with self.log_file.open("ab") as log:
             self.process = subprocess.Popen(
-                self.service.argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/srv", env=env,
-                start_new_session=True, umask=self.service.umask, **shell.credentials(self.service.user)
+                self.service.argv,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=self.service.cwd,
+                env=env,
+                start_new_session=True,
+                umask=self.service.umask,
+                **shell.credentials(self.service.user),
             )  # type: ignore[call-overload]
         self.since = time.monotonic()
         pidfile.write(self.pid_file, self.process.pid)

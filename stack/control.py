@@ -8,10 +8,8 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 from stack import folders, namespace, pidfile, preflight
 from stack.fault import Fault
@@ -134,13 +132,22 @@ def logs(stack: Stack, names: list[str], follow: bool) -> None:
 
 
 def reset(stack: Stack) -> None:
+    """Down, and throw away what it kept; a folder that is not a stack's own is left alone."""
+    if not stack.var.exists():
+        return
+    if not (stack.var / "identities.json").exists() and any(stack.var.iterdir()):
+        raise Fault(f"{stack.var} was not made by the stack: nothing is removed.")
     down(stack)
-    shutil.rmtree(stack.var, ignore_errors=False)
+    shutil.rmtree(stack.var)
+
+
+def as_user(user: str) -> list[str]:
+    """The part of a command line inside that drops root for this user and its groups."""
+    return ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups"]
 
 
 def execute(stack: Stack, command: list[str], env: dict[str, str] | None = None, user: str | None = None) -> None:
-    """Become this command, inside the namespace."""
-    start = list(namespace.enter(need(stack)))
-    if user:
-        start += ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups"]
-    os.execvpe(start[0], [*start, *command], env if env is not None else {**os.environ, "SLURM_CONF": "/srv/var/slurm/slurm.conf"})
+    """Become this command, inside the namespace; as `user`, else as root."""
+    line = [*namespace.enter(need(stack)), *(as_user(user) if user else []), *command]
+    own = {**os.environ, "SLURM_CONF": "/srv/var/slurm/slurm.conf"}
+    os.execvpe(line[0], line, own if env is None else env)

@@ -1,4 +1,4 @@
-"""Who exists inside the namespace: the system's entries, the service users and the directory's people (as SSSD would)."""
+"""Who exists inside the namespace: the system's entries, service users, the directory's people."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ GROUPS = {
     "bancada-portal": DJANGO,
     "bancada-db": DJANGO,
     "bancada-bus": DJANGO,
-    "bancada-directory": ("web", "slurm", "owner"),
+    "bancada-directory": ("web", "slurm", "work", "owner"),
     "bancada-cluster": ("slurm", "follower"),
     "bancada-watch": ("web", "live"),
 }
@@ -51,14 +51,13 @@ FIRST, LAST = 58000, 59900  # below what Debian and systemd give out themselves,
 
 
 def choose_block(stack: Stack) -> int:
-    """First uid (and gid) of the service block: kept once chosen, else the first block nobody on this machine has."""
+    """First uid (and gid) of the service block: kept once written, else the first block nobody on this machine has."""
     kept = stack.var / "identities.json"
     if kept.exists():
         return int(json.loads(kept.read_text())["first"])
     first = next((n for n in range(FIRST, LAST, 100) if _free(n)), None)
     if first is None:
         raise Fault(f"No free block of {BLOCK} uids between {FIRST} and {LAST} on this machine.")
-    kept.write_text(json.dumps({"first": first}))
     return first
 
 
@@ -77,6 +76,7 @@ def _known(lookup: object, number: int) -> bool:
 def write(stack: Stack) -> None:
     """Write etc/passwd, etc/group and etc/hosts of the namespace."""
     first, etc = choose_block(stack), stack.var / "etc"
+    (stack.var / "identities.json").write_text(json.dumps({"first": first}))
     etc.mkdir(mode=0o755, exist_ok=True)
     _replace(etc / "passwd", _system("/etc/passwd") + _service_users(first) + _people())
     _replace(etc / "group", _system("/etc/group") + _service_groups(first) + _unix_groups())
@@ -113,6 +113,10 @@ def _replace(path: Path, lines: list[str]) -> None:
     """Rewrite in place: a running namespace has this very file bound over the system's."""
     path.write_text("\n".join(lines) + "\n")
     path.chmod(0o644)
+
+
+def uid(stack: Stack, service_user: str) -> int:
+    return choose_block(stack) + SERVICES.index(service_user)
 
 
 def numbers(stack: Stack, user: str, group: str | None = None) -> tuple[int, int]:

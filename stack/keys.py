@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import secrets
 from pathlib import Path
 
@@ -21,10 +23,21 @@ WORDS = (
 )
 
 
-def prepare() -> None:
+# file -> what it holds, with the word of that name in place of {}; same readers as the word
+ADDRESSES = {
+    "redis-broker": "redis+socket://:{}@/srv/var/run/redis/broker.sock?virtual_host=0",
+    "redis-hints": "unix://:{}@/srv/var/run/redis/hints.sock?db=0",
+    "prometheus": "http://portal:{}@127.0.0.1:%d",
+}
+
+
+def prepare(prometheus_port: int) -> None:
     for name, user, group, mode in WORDS:
         if not (FOLDER / name).exists():
             shell.write(FOLDER / name, secrets.token_urlsafe(36), user=user, group=group, mode=mode)
+        if name in ADDRESSES:
+            text = ADDRESSES[name].replace("%d", str(prometheus_port)).format(word(name))
+            shell.write(FOLDER / f"{name}-url", text, user=user, group=group, mode=mode)
     _slurm_key()
     _ticket_key()
 
@@ -43,7 +56,9 @@ def _slurm_key() -> None:
 
 def _ticket_key() -> None:
     """The Ed25519 pair of log tickets: the slurm worker signs, reader and opener check with the public half."""
-    if not (TICKETS / "1.pem").exists():
+    if not (FOLDER / "ticket.pem").exists():
         private = shell.run(["openssl", "genpkey", "-algorithm", "ed25519"])
-        shell.write(FOLDER / "ticket-1.pem", private, user="bancada-slurm", mode=0o400)
-        shell.write(TICKETS / "1.pem", shell.run(["openssl", "pkey", "-pubout"], text=private))
+        public = shell.run(["openssl", "pkey", "-pubout"], text=private)
+        raw = base64.b64decode("".join(public.splitlines()[1:-1]))[-32:]
+        shell.write(TICKETS / f"{hashlib.sha256(raw).hexdigest()[:16]}.pem", public)  # its name is the key's id
+        shell.write(FOLDER / "ticket.pem", private, user="bancada-slurm", mode=0o400)

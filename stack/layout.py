@@ -45,6 +45,7 @@ FOLDERS = (
     ("slurm/spool", "root", "root", 0o755),
     ("slurm/gpus", "root", "root", 0o755),
     ("prometheus", "bancada-prometheus", "bancada-prometheus", 0o700),
+    ("static", "bancada-owner", "bancada-owner", 0o755),
     ("etc", "root", "root", 0o755),
     ("tickets", "root", "root", 0o755),
     ("secrets", "root", "root", 0o711),

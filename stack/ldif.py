@@ -67,7 +67,26 @@ def _person(person: demo.Person) -> dict[str, object]:
         "loginShell": "/bin/bash",
         "userPassword": _hash(person.password),
     }
-    return entry | ({"pwdReset": "TRUE"} if person.must_change else {}) | ({"pwdAccountLockedTime": FOREVER} if person.locked else {})
+    return entry | _state(person)
+
+
+def _state(person: demo.Person) -> dict[str, object]:
+    """What a running slapd would have written: memberOf of the overlay, ppolicy's marks."""
+    state: dict[str, object] = {}
+    if person.site_role:
+        state["memberOf"] = f"cn={_direct_group(person.site_role)},{GROUPS}"
+    if person.must_change:
+        state["pwdReset"] = "TRUE"
+    if person.locked:
+        state["pwdAccountLockedTime"] = FOREVER
+    return state
+
+
+def _direct_group(site_role: str) -> str:
+    """The group people are put in: for the outer group of the nested pair, the inner one."""
+    outer, inner = demo.NESTED
+    group = demo.SITE_GROUPS[site_role]
+    return inner if group == outer else group
 
 
 def _unix_groups() -> Iterator[dict[str, object]]:
@@ -84,10 +103,10 @@ def _unix_group(name: str, gid: int, members: list[str]) -> dict[str, object]:
 
 def _site_groups() -> Iterator[dict[str, object]]:
     """Site roles by directory group; the operators are members through a group inside the group."""
-    outer, inner = demo.NESTED
-    for role, group in demo.SITE_GROUPS.items():
+    for role in demo.SITE_GROUPS:
         people = [f"uid={person.user},{PEOPLE}" for person in demo.PEOPLE if person.site_role == role]
-        yield _names(inner if group == outer else group, people)
+        yield _names(_direct_group(role), people)
+    outer, inner = demo.NESTED
     yield _names(outer, [f"cn={inner},{GROUPS}"])
 
 

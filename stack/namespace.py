@@ -1,4 +1,4 @@
-"""The stack's private mount namespace: short fixed paths, its own passwd, group and hosts; the system's files stay as they are."""
+"""The stack's private mount namespace: short fixed paths, its own passwd, group and hosts."""
 
 from __future__ import annotations
 
@@ -59,7 +59,9 @@ def enter(pid: int) -> Sequence[str]:
 
 def members(stack: Stack) -> list[int]:
     """Every process inside this stack's namespace, whoever started it: its /srv carries this stack's mark."""
-    return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit() and _belongs(entry, stack.marker)]
+    return [
+        int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit() and _belongs(entry, stack.marker)
+    ]
 
 
 def _belongs(process: Path, marker: str) -> bool:

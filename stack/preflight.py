@@ -11,6 +11,8 @@ from pathlib import Path
 from stack import packages
 from stack.fault import Fault
 from stack.layout import PORTS, Stack
+from stack.service import Service, closure, unknown
+from stack.table import table
 
 
 def check(stack: Stack, names: list[str]) -> None:
@@ -36,12 +38,16 @@ def programs() -> None:
 
 def mount_namespace() -> None:
     if subprocess.run(["unshare", "--mount", "--propagation", "private", "true"], capture_output=True).returncode:
-        raise Fault("This machine does not let root make a mount namespace (unshare --mount): is it a closed container?")
+        raise Fault(
+            "This machine does not let root make a mount namespace (unshare --mount): is it a closed container?"
+        )
 
 
 def readable(stack: Stack) -> None:
     """Portal processes run as users of their own: what they run must be open to others (umask 022)."""
-    closed = [path for path in (Path(__file__), stack.checkout / "manage.py", stack.checkout / ".venv") if _closed(path)]
+    closed = [
+        path for path in (Path(__file__), stack.checkout / "manage.py", stack.checkout / ".venv") if _closed(path)
+    ]
     if closed:
         raise Fault(f"{closed[0]} is closed to other users: chmod -R go+rX {stack.checkout} opens the checkout.")
 
@@ -51,9 +57,6 @@ def _closed(path: Path) -> bool:
 
 
 def ports(stack: Stack, names: list[str]) -> None:
-    from stack.service import closure, unknown
-    from stack.table import table
-
     services = table(stack)
     strange = unknown(services, names)
     if strange:
@@ -61,11 +64,13 @@ def ports(stack: Stack, names: list[str]) -> None:
     taken = [name for name in _needed(closure(services, names)) if _taken(stack.tcp(name))]
     if taken:
         port = stack.tcp(taken[0])
-        raise Fault(f"Port {port} on 127.0.0.1, meant for {taken[0]}, is taken{_by(port)}: free it or choose others with PORT=.")
+        raise Fault(
+            f"Port {port} on 127.0.0.1, meant for {taken[0]}, is taken{_by(port)}: free it or choose others with PORT=."
+        )
 
 
-def _needed(services: list[object]) -> list[str]:
-    used = {service.port for service in services}  # type: ignore[attr-defined]
+def _needed(services: list[Service]) -> list[str]:
+    used = {service.port for service in services}
     return [name for name in PORTS if name in used or (name == "ldaps" and "ldap" in used)]
 
 
@@ -80,7 +85,7 @@ def _taken(port: int) -> bool:
 
 
 def _by(port: int) -> str:
-    """" by NAME (pid N)", where the system can say."""
+    """ " by NAME (pid N)", where the system can say."""
     if not shutil.which("ss"):
         return ""
     out = subprocess.run(["ss", "-Hltnp", f"sport = :{port}"], capture_output=True, text=True).stdout

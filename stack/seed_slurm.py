@@ -38,7 +38,7 @@ def _project(project: demo.DemoProject) -> Iterator[str]:
 
 
 def sacctmgr(*lines: str) -> None:
-    """All changes over one connection. It exits 0 whatever happens, so its words decide; what is there already is fine."""
+    """All changes over one connection. It exits 0 whatever happens, so its words decide."""
     said = shell.run(
         ["sh", "-c", "exec sacctmgr -i 2>&1"], user="bancada-slurmctld", text="\n".join(lines) + "\nquit\n", env=ENV
     )

@@ -27,6 +27,7 @@ class Service:
     restart: bool = False  # start again, with growing pauses, when it ends by itself
     port: str = ""  # name of its TCP port
     umask: int = 0o022
+    cwd: str = "/srv"
     stop: signal.Signals = signal.SIGTERM
     patience: float = 30.0  # seconds until ready
     grace: float = 10.0  # seconds from stop signal to SIGKILL

@@ -15,7 +15,11 @@ from pathlib import Path
 from stack.fault import Fault
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
-ENV = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8", "HOME": "/nonexistent"}
+ENV = {
+    "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    "LANG": "C.UTF-8",
+    "HOME": "/nonexistent",
+}
 VAR = Path("/srv/var")
 
 
@@ -50,7 +54,7 @@ def write(path: Path | str, text: str, *, user: str = "root", group: str | None 
     """Write a file whole, with its owner set before anybody else could read it."""
     path = Path(path)
     fresh = path.with_name(path.name + ".new")
-    with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
         os.fchown(file.fileno(), pwd.getpwnam(user).pw_uid, grp.getgrnam(group or user).gr_gid)
         os.fchmod(file.fileno(), mode)
         file.write(text)

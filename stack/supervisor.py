@@ -147,14 +147,14 @@ def serve(stack: Stack) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 16384)), hard))
     namespace.build(stack)
-    keys.prepare()
+    keys.prepare(stack.tcp("prometheus"))
     supervisor = Supervisor(table(stack))
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: setattr(supervisor, "leaving", True))
     with socket.socket(socket.AF_UNIX) as door:
         Path(CONTROL).unlink(missing_ok=True)
         door.bind(CONTROL)
-        os.chmod(CONTROL, 0o600)
+        Path(CONTROL).chmod(0o600)
         door.listen(8)
         pidfile.write(shell.VAR / "run/pid/supervisor", os.getpid())
         supervisor.loop(door)

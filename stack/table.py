@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from stack.layout import Stack
 from stack.service import Service
-from stack.services import directory, postgres, redis, slurm
+from stack.services import directory, door, portal, postgres, redis, slurm
 
 
 def table(stack: Stack) -> list[Service]:
-    return [*postgres.services(), *redis.services(), *directory.services(stack), *slurm.services(stack)]
+    ground = [*postgres.services(), *redis.services(), *directory.services(stack), *slurm.services(stack)]
+    return [*ground, *portal.services(stack), *door.services(stack)]

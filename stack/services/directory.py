@@ -46,17 +46,31 @@ def prepare() -> None:
 
 
 def _modules() -> str:
-    return next(str(path.parent) for path in (Path("/usr/lib/ldap"), *Path("/usr/lib").glob("*/ldap")) for path in path.glob("ppolicy.so"))
+    return next(
+        str(path.parent)
+        for path in (Path("/usr/lib/ldap"), *Path("/usr/lib").glob("*/ldap"))
+        for path in path.glob("ppolicy.so")
+    )
 
 
 def _certificates() -> None:
-    """An authority and a server certificate for 127.0.0.1 and localhost, ten years: the stack is thrown away long before."""
+    """An authority and a server certificate for 127.0.0.1 and localhost, for ten years."""
     if (HOME / "server.pem").exists() and CA.exists():
         return
     new = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "3650"]
     authority = ["-addext", "keyUsage=critical,keyCertSign,cRLSign", "-subj", "/CN=Bancada stack authority"]
     shell.run([*new, *authority, "-keyout", str(HOME / "ca.key"), "-out", str(CA)])
-    request = ["openssl", "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=localhost"]
+    request = [
+        "openssl",
+        "req",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:P-256",
+        "-nodes",
+        "-subj",
+        "/CN=localhost",
+    ]
     shell.run([*request, "-keyout", str(HOME / "server.key"), "-out", str(HOME / "server.csr")])
     (HOME / "server.ext").write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\nextendedKeyUsage=serverAuth\n")
     sign = ["openssl", "x509", "-req", "-in", str(HOME / "server.csr"), "-CA", str(CA), "-CAkey", str(HOME / "ca.key")]

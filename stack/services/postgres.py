@@ -13,7 +13,15 @@ SOCKETS = "/srv/var/run/pg"
 USER = "bancada-postgres"
 ROLES = ("owner", "web", "work", "slurm", "seal")
 # service user -> database role; root and the migrations' user may be any of them
-LOGINS = {"web": "web", "live": "web", "work": "work", "beat": "work", "slurm": "slurm", "follower": "slurm", "seal": "seal"}
+LOGINS = {
+    "web": "web",
+    "live": "web",
+    "work": "work",
+    "beat": "work",
+    "slurm": "slurm",
+    "follower": "slurm",
+    "seal": "seal",
+}
 
 
 def programs() -> Path:
@@ -44,7 +52,9 @@ def prepare() -> None:
         shell.run([*initdb, "--locale=C.UTF-8", "--no-sync"], user=USER)
         with (DATA / "postgresql.conf").open("a") as file:
             file.write("include 'stack.conf'\n")
-    shell.render("postgresql.conf", DATA / "stack.conf", {"sockets": SOCKETS, "durable": _durable()}, user=USER, mode=0o600)
+    shell.render(
+        "postgresql.conf", DATA / "stack.conf", {"sockets": SOCKETS, "durable": _durable()}, user=USER, mode=0o600
+    )
     shell.write(DATA / "pg_hba.conf", "local all all peer map=stack\n", user=USER, mode=0o600)
     shell.write(DATA / "pg_ident.conf", _ident(), user=USER, mode=0o600)
 

@@ -1,4 +1,4 @@
-"""Redis, twice: the broker keeps what it was given, the channel layer holds hints only; neither can starve the other."""
+"""Redis, twice: the broker, and hints for the channel layer; neither can starve the other."""
 
 from __future__ import annotations
 

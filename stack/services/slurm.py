@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 from pathlib import Path
 
 from stack import seed_slurm, shell
@@ -120,8 +121,17 @@ def release() -> tuple[int, int]:
 def _gres(node: str) -> str:
     kind, count = NODES[node]
     for number in range(count):
-        Path(f"/srv/var/slurm/gpus/{node}-{number}").touch()
+        _placeholder(Path(f"/srv/var/slurm/gpus/{node}-{number}"))
     return f"NodeName={node} Name=gpu Type={kind} File=/srv/var/slurm/gpus/{node}-[0-{count - 1}]\n" if count else ""
+
+
+def _placeholder(path: Path) -> None:
+    """What stands for a GPU: a device file that is another /dev/null, where the machine lets us make one."""
+    if not path.exists():
+        try:
+            os.mknod(path, 0o666 | stat.S_IFCHR, os.makedev(1, 3))
+        except PermissionError:
+            path.touch()
 
 
 def _slurmctld(stack: Stack) -> Service:

@@ -1,0 +1,44 @@
+"""Brings the portal's database and static files up to date: only what changed since the last time."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from stack import manage
+from stack.layout import Stack
+
+Say = Callable[[str], None]
+
+
+def prepare(stack: Stack, say: Say) -> None:
+    """Migrations, roles and grants, the demo's rows, static files."""
+    if not (stack.checkout / "manage.py").exists():
+        return
+    code = sorted(stack.checkout.glob("*/migrations/*.py")) + sorted(stack.checkout.glob("portal/**/*.py"))
+    _once(stack, "setup_roles", code, ["setup_roles"], say)
+    seed = list(stack.checkout.glob("*/management/commands/seed_demo.py"))
+    if seed:
+        _once(stack, "seed_demo", [*seed, *code, stack.var / "demo.json"], ["seed_demo"], say)
+    files = [path for path in (stack.checkout / "static").rglob("*") if path.is_file()]
+    _once(stack, "collectstatic", files, ["collectstatic", "--noinput", "--clear", "-v", "0"], say)
+
+
+def _once(stack: Stack, name: str, files: Iterable[Path], words: list[str], say: Say) -> None:
+    stamp, print_ = stack.var / "stamps" / name, _fingerprint(files)
+    if stamp.exists() and stamp.read_text() == print_:
+        return
+    manage.run(stack, *words)
+    stamp.parent.mkdir(exist_ok=True)
+    stamp.write_text(print_)
+    say(f"{name:<16} done")
+
+
+def _fingerprint(files: Iterable[Path]) -> str:
+    """Names, sizes and times: content is not read, so that a warm start stays quick."""
+    digest = hashlib.sha256()
+    for path in files:
+        facts = path.stat()
+        digest.update(f"{path} {facts.st_size} {facts.st_mtime_ns}\n".encode())
+    return digest.hexdigest()

@@ -1,0 +1,73 @@
+"""nginx, the one door, and Prometheus: loopback only, each as a user of its own."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from stack import keys, shell
+from stack.layout import Stack
+from stack.service import Service
+
+NGINX = "/srv/var/etc/nginx.conf"
+
+
+def services(stack: Stack) -> list[Service]:
+    return [_nginx(stack), _prometheus(stack)]
+
+
+def _nginx(stack: Stack) -> Service:
+    def prepare() -> None:
+        shell.render("nginx.conf", NGINX, {"port": stack.tcp("door")})
+        Path("/srv/var/log/nginx-access.log").touch()
+        shutil.chown("/srv/var/log/nginx-access.log", "bancada-nginx")
+
+    return Service(
+        name="nginx",
+        argv=["nginx", "-e", "stderr", "-c", NGINX, "-g", "daemon off;"],
+        user="bancada-nginx",
+        sets=("door",),
+        prepare=prepare,
+        ready=lambda: shell.listens(stack.tcp("door")),
+        port="door",
+    )
+
+
+def _prometheus(stack: Stack) -> Service:
+    folder, port = "/srv/var/prometheus", stack.tcp("prometheus")
+
+    def prepare() -> None:
+        shell.render(
+            "prometheus.yml", f"{folder}/prometheus.yml", {"door": stack.tcp("door")}, user="bancada-prometheus"
+        )
+        hashed = _bcrypt(keys.word("prometheus"))
+        web = f"basic_auth_users:\n  portal: {hashed}\n"
+        shell.write(f"{folder}/web.yml", web, user="bancada-prometheus", mode=0o400)
+
+    options = [
+        f"--config.file={folder}/prometheus.yml",
+        f"--storage.tsdb.path={folder}/data",
+        f"--web.config.file={folder}/web.yml",
+    ]
+    return Service(
+        name="prometheus",
+        argv=[
+            "prometheus",
+            *options,
+            f"--web.listen-address=127.0.0.1:{port}",
+            "--storage.tsdb.retention.time=15d",
+            "--log.level=warn",
+        ],
+        user="bancada-prometheus",
+        prepare=prepare,
+        ready=lambda: shell.listens(port),
+        port="prometheus",
+    )
+
+
+def _bcrypt(word: str) -> str:
+    """The form Prometheus wants. Python's own crypt is gone from 3.13 on; perl is on every Debian."""
+    salt = shell.run(["openssl", "rand", "-hex", "11"]).strip()
+    return shell.run(
+        ["perl", "-e", 'chomp($w = <STDIN>); print crypt($w, "\\$2b\\$08\\$" . shift)', salt], text=word + "\n"
+    )
