@@ -126,7 +126,7 @@ _DEFAULT = {"gpus": 0, "nodes": 1, "cpus": 1, "memory_gb": 4, "time_limit_minute
 
 def _amounts(raw: Mapping[str, Any], partition: Partition | None, errors: dict[str, list[str]]) -> dict[str, int]:
     amounts = {field: _amount(field, raw.get(field), partition, errors) for field in _LOWEST}
-    return {**amounts, "memory_mb": amounts.pop("memory_gb") * 1024}
+    return {"memory_mb": amounts.pop("memory_gb") * 1024, **amounts}
 
 
 def _amount(field: str, given: Any, partition: Partition | None, errors: dict[str, list[str]]) -> int:

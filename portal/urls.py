@@ -1,8 +1,19 @@
 """One include per app."""
 
-from django.urls import URLPattern, URLResolver, path
+from django.urls import URLPattern, URLResolver, include, path
 from django.views.i18n import set_language
 
+from jobs.views import home, lists, project
+from projects.views import projects
+
+# These pages join rooms, so they live in the highest room they show.
+PROJECTS = [path("", projects, name="list"), path("<slug:code>", project.project, name="detail")]
+
 urlpatterns: list[URLPattern | URLResolver] = [
+    path("", home.home, name="home"),
     path("language", set_language, name="set_language"),
+    path("jobs/", include("jobs.urls")),
+    path("projects/", include((PROJECTS, "projects"))),
+    path("cluster/", include(([path("", lists.cluster, name="overview")], "cluster"))),
+    path("audit/", include("audit.urls")),
 ]

@@ -118,8 +118,9 @@ def _write(
     *, project: Project, spec: specs.JobSpec, allocation: Allocation, by: User, key: str | None, digest: str
 ) -> Job:
     job = Job(
-        cluster=the_cluster(), project=project, owner=by, owner_login=by.username, allocation=allocation, name=spec.name,
-        partition=spec.partition, gpu_type=spec.gpu_type, gpus=spec.gpus, nodes=spec.nodes, cpus=spec.cpus,
+        cluster=the_cluster(), project=project, owner=by, owner_login=by.username, allocation=allocation,
+        name=spec.name, partition=spec.partition, gpu_type=spec.gpu_type, gpus=spec.gpus, nodes=spec.nodes,
+        cpus=spec.cpus,
         memory_mb=spec.memory_mb, time_limit_minutes=spec.time_limit_minutes, script=spec.script,
         environment=dict(spec.environment), digest=digest, idempotency_key=key or None,
         phase=Phase.REQUESTED, state=State.HANDING,

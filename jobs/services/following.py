@@ -16,7 +16,7 @@ from audit import trail
 from audit.actions import Action, Outcome
 from cluster.models import Cluster
 from jobs.models import Handover, HandoverOutcome, IntentKind, Job, Phase
-from jobs.services import discovery, handing, recording
+from jobs.services import discovery, outcomes, recording
 from quotas import services as quotas
 from slurm.contract import Gateway, JobRecord
 
@@ -87,7 +87,7 @@ def abandon(cluster: Cluster) -> None:
         with transaction.atomic():
             row = Handover.objects.select_for_update(of=("self",)).select_related("job__project").get(pk=pk)
             if row.outcome == HandoverOutcome.TRYING:
-                handing.unknown(row, "the worker was interrupted")
+                outcomes.unknown(row, "the worker was interrupted")
 
 
 def settle_unknown(gateway: Gateway, cluster: Cluster) -> None:
@@ -110,16 +110,16 @@ def _settle_one(row: Handover, found: list[JobRecord], since: datetime | None) -
     if found:
         first, *others = sorted(found, key=lambda record: record.job_id)
         row.slurm_job_id, row.submit_time, row.uid = first.job_id, first.submit_time, first.uid
-        handing.intend(row, IntentKind.ADOPT)
+        outcomes.intend(row, IntentKind.ADOPT)
         for other in others:
             discovery.discard(row, other)
     elif since is not None and now - max(since, row.began_at) > SETTLE and row.looked_at is not None:
-        handing.intend(row, IntentKind.RESUBMIT)
+        outcomes.intend(row, IntentKind.RESUBMIT)
     Handover.objects.filter(pk=row.pk).update(looked_at=now)
 
 
 def settle_missing(gateway: Gateway, cluster: Cluster, began: datetime, shown: set[Key]) -> None:
-    """Accepted jobs that slurmctld does not show any more: the accounting says how they ended, or that they never were."""
+    """Accepted jobs that slurmctld does not show any more: the accounting says how they ended."""
     rows = Handover.objects.filter(
         cluster=cluster, outcome=HandoverOutcome.ACCEPTED, job__phase=Phase.ACCEPTED, accepted_at__lt=began
     ).select_related("job")

@@ -1,4 +1,4 @@
-"""Carry out what doors and the follower intend: cancel, discard, adopt, resubmit, release. Only the worker does this."""
+"""Carry out what doors and the follower intend: cancel, discard, adopt, resubmit, release. By the worker only."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import structlog
-from accounts.lookup import DirectoryDown
 from django.db import transaction
 from django.utils import timezone
 
 from access.permissions import Permission
+from accounts.lookup import DirectoryDown
 from audit import trail
 from audit.actions import Action, Outcome
 from jobs import bells
 from jobs.models import Handover, HandoverOutcome, Intent, IntentKind, Job, Phase
-from jobs.services import handing, people, recording, slurm_door, submissions
+from jobs.services import outcomes, people, recording, slurm_door, submissions
 from jobs.states import is_over
 from quotas import services as quotas
 from slurm.contract import JobRecord, Refused, SlurmError
@@ -145,15 +145,15 @@ def _adopt(intent: Intent) -> str:
     if record is None or (record.submit_time, record.uid) != (intent.submit_time, intent.uid):
         raise NotYet("not shown by slurmctld")
     differs = submissions.differences(submissions.submission_of(intent.job, handover, who), record, who.uid)
-    attempt = handing.Attempt(handover, who=who, record=record, slurm_job_id=record.job_id, differs=tuple(differs))
+    attempt = outcomes.Attempt(handover, who=who, record=record, slurm_job_id=record.job_id, differs=tuple(differs))
     with transaction.atomic():
         locked = Handover.objects.select_for_update(of=("self",)).get(pk=handover.pk)
         locked.job = _locked(intent.job_id)
-        handing.settle(attempt, locked)
+        outcomes.settle(attempt, locked)
         attempt.handover = locked
         trail.record(Action.JOB_ADOPTED, about=locked.job, project=locked.job.project, slurm_job_id=record.job_id)
     if not differs and locked.job.cancel_asked_at is None:
-        handing.intend(locked, IntentKind.RELEASE)
+        outcomes.intend(locked, IntentKind.RELEASE)
     return "adopted" if not differs else "differs from the request"
 
 
@@ -194,7 +194,7 @@ def _release(intent: Intent) -> str:
     slurm_door.gateway().release(record.job_id, as_user=job.owner_login)
     with transaction.atomic():
         handover.job = _locked(job.pk)
-        handing.mark_released(handover)
+        outcomes.mark_released(handover)
     return "released"
 
 

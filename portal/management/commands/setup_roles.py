@@ -45,6 +45,12 @@ def grant() -> None:
     with connection.cursor() as cursor:
         for line in statements(tables):
             cursor.execute(line)
+    guard_the_trail()
+
+
+def guard_the_trail() -> None:
+    """The trail's triggers fire for everybody, in replica mode too."""
+    with connection.cursor() as cursor:
         cursor.execute(
             "SELECT tgname FROM pg_trigger WHERE tgrelid = 'audit_auditevent'::regclass AND NOT tgisinternal"
         )

@@ -1,0 +1,1 @@
+"""Pages of jobs: home, lists, one job, its output, asking for one."""

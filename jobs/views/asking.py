@@ -1,0 +1,111 @@
+"""Asking for a job, and for its end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from access import gate
+from access.ids import uuid7
+from access.permissions import Permission
+from jobs import services, specs
+from jobs.forms import JobForm, like
+from jobs.models import Job
+from jobs.services.asking import partitions_of
+from projects.models import Project
+from quotas import reads
+from quotas.services import OverAllocation
+
+FIELD_OF_LIMIT = {
+    "gpus_at_once": "gpus",
+    "gpu_minutes": "time_limit_minutes",
+    "longest_minutes": "time_limit_minutes",
+    "jobs_submitted": "allocation",
+}
+
+
+@login_required
+def submit(request: HttpRequest) -> HttpResponse:
+    """The form (GET), and the request it makes (POST)."""
+    code = (request.POST if request.method == "POST" else request.GET).get("project", "")
+    theirs = list(gate.allowing(Project.objects.all(), request.user, Permission.JOB_SUBMIT))
+    if not theirs and not code:
+        return render(request, "jobs/submit_nowhere.html")
+    project = gate.fetch(Project.objects, request.user, Permission.JOB_SUBMIT, code=code) if code else theirs[0]
+    if request.method == "POST":
+        form = JobForm(request.POST, project=project)
+        job = _ask(request, form, project) if form.is_valid() else None
+        if job is not None:
+            return redirect(job)
+    else:
+        form = JobForm(initial=_initial(request), project=project)
+    return render(request, "jobs/submit.html", _context(request, form, project, theirs), status=_status(form))
+
+
+def _status(form: JobForm) -> int:
+    return 422 if form.is_bound else 200
+
+
+def _initial(request: HttpRequest) -> dict[str, Any]:
+    again = request.GET.get("like")
+    return (
+        like(gate.fetch(Job.objects.select_related("allocation"), request.user, Permission.JOB_VIEW, pk=again))
+        if again
+        else {}
+    )
+
+
+def _ask(request: HttpRequest, form: JobForm, project: Project) -> Job | None:
+    try:
+        return services.submit(
+            project=project, spec=form.spec, allocation=form.chosen, by=request.user,  # type: ignore[arg-type]
+            idempotency_key=request.POST.get("key", "")[:100] or None,
+        )  # fmt: skip
+    except OverAllocation as over:
+        form.add_error(FIELD_OF_LIMIT[over.limit], str(over))
+    except services.NotNow as refusal:
+        form.add_error(None, str(refusal))
+    except services.KeyReused:
+        form.add_error(None, _("This form was sent before with other values. Send it again to make a new job."))
+    return None
+
+
+def _context(request: HttpRequest, form: JobForm, project: Project, theirs: list[Project]) -> dict[str, Any]:
+    partitions = partitions_of(project)
+    return {
+        "form": form,
+        "project": project,
+        "projects": theirs,
+        "partitions": partitions,
+        "allocations": reads.spendable(project),
+        "key": str(uuid7()),  # a double click sends the same key twice and makes one job
+        "limits": {
+            row.name: {
+                "gpu_types": row.gpu_types,
+                **{
+                    field: specs.most(field, row)
+                    for field in ("gpus", "nodes", "cpus", "memory_gb", "time_limit_minutes")
+                },
+            }
+            for row in partitions
+        },
+    }
+
+
+@login_required
+@require_POST
+def cancel(request: HttpRequest, pk: str) -> HttpResponse:
+    """Ask for the job's end."""
+    job = gate.fetch(Job.objects.select_related("project"), request.user, Permission.JOB_CANCEL, pk=pk)
+    try:
+        services.cancel(job=job, by=request.user)  # type: ignore[arg-type]
+        messages.success(request, _("Cancellation asked for. Slurm ends the job in a moment."))
+    except services.AlreadyOver as over:
+        messages.info(request, str(over))
+    return redirect(job)

@@ -1,0 +1,55 @@
+"""One job: its page, the part of it that lives, and its output."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+
+from access import gate
+from access.permissions import Permission
+from audit.models import AuditEvent
+from jobs import reasons
+from jobs.models import Job, Run
+from jobs.states import State
+
+EVENTS = 100
+
+
+def _job(request: HttpRequest, pk: str, permission: Permission = Permission.JOB_VIEW) -> Job:
+    rows = Job.objects.select_related("project", "owner", "allocation", "cluster", "cancel_asked_by")
+    return gate.fetch(rows, request.user, permission, pk=pk)
+
+
+def _context(request: HttpRequest, job: Job) -> dict[str, Any]:
+    return {
+        "job": job,
+        "project": job.project,
+        "runs": list(Run.objects.filter(handover__job=job).order_by("handover__attempt", "restart_count")),
+        "reason": reasons.explain(job.reason) if job.state in (State.WAITING, State.HELD, State.REQUEUED) else None,
+        "can_cancel": job.is_open
+        and job.cancel_asked_at is None
+        and gate.can(job, request.user, Permission.JOB_CANCEL),
+        "now": timezone.now(),
+    }
+
+
+@login_required
+def detail(request: HttpRequest, pk: str) -> HttpResponse:
+    """The job page."""
+    job = _job(request, pk)
+    tab = request.GET.get("tab", "output")
+    context = _context(request, job) | {"tab": tab if tab in ("output", "request", "events") else "output"}
+    if context["tab"] == "events":
+        context["events"] = AuditEvent.objects.about("job", job.pk).order_by("-pk")[:EVENTS]
+    return render(request, "jobs/detail.html", context)
+
+
+@login_required
+def live(request: HttpRequest, pk: str) -> HttpResponse:
+    """The part that htmx fetches again after a hint."""
+    job = _job(request, pk)
+    return render(request, "jobs/_live.html", _context(request, job))

@@ -1,0 +1,34 @@
+"""The page of one project: what is left, who is in it, what its jobs do."""
+
+from __future__ import annotations
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from access import gate
+from access.permissions import Permission
+from jobs.models import Job
+from projects.models import Membership, Project
+from quotas import reads
+
+RECENT = 20
+
+
+@login_required
+def project(request: HttpRequest, code: str) -> HttpResponse:
+    """It joins projects, allocations and jobs, so it lives in the highest room it shows."""
+    row = gate.fetch(Project.objects, request.user, Permission.PROJECT_VIEW, code=code)
+    members = (
+        Membership.objects.active().filter(project=row).select_related("user").order_by("role", "user__display_name")
+    )
+    return render(
+        request,
+        "projects/detail.html",
+        {
+            "project": row,
+            "members": list(members),
+            "allocations": reads.of_project(row),
+            "jobs": list(Job.objects.filter(project=row).with_names().order_by("-pk")[:RECENT]),
+        },
+    )

@@ -1,0 +1,53 @@
+"""Who is behind a socket: the session's person and the call's origin; and what becomes of a denial there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from channels.db import database_sync_to_async
+from channels.sessions import CookieMiddleware
+from django.conf import settings
+from django.contrib.auth.models import AnonymousUser
+
+from access.errors import Denied
+from accounts.middleware import person_of
+from audit import context
+from portal import denied
+from portal.middleware import source_address
+
+NOT_YOURS = 4404  # the same for what is not there
+
+
+class Sockets:
+    """Sets `session_key`, `user` and `address` on the scope, and answers what the gate denied."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+
+    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+        key = scope["cookies"].get(settings.SESSION_COOKIE_NAME, "")
+        user = await database_sync_to_async(person_of)(key) or AnonymousUser()
+        scope = dict(scope, session_key=key, user=user, address=_address(scope))
+        with context.coming_from("socket", address=scope["address"]):
+            try:
+                await self.inner(scope, receive, send)
+            except Denied as error:
+                await database_sync_to_async(denied.record)(error, by=user)
+                await _turn_away(send)
+
+
+async def _turn_away(send: Any) -> None:
+    """Accept, then close: a refused handshake would hide the reason from the page, which would try for ever."""
+    await send({"type": "websocket.accept"})
+    await send({"type": "websocket.close", "code": NOT_YOURS})
+
+
+def _address(scope: dict[str, Any]) -> str | None:
+    headers = {name.decode("latin1").lower(): value.decode("latin1") for name, value in scope["headers"]}
+    peer = (scope.get("client") or ["", 0])[0] or ""
+    return source_address({"HTTP_X_FORWARDED_FOR": headers.get("x-forwarded-for", ""), "REMOTE_ADDR": peer})
+
+
+def signed_in(inner: Any) -> Any:
+    """The stack of a socket: cookies, then the person."""
+    return CookieMiddleware(Sockets(inner))

@@ -1,0 +1,86 @@
+"""The words that scripts say, as JSON in the page: `{% words "frame" "log" %}`. Scripts fill in the curly names."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+register = template.Library()
+Words = dict[str, "str | dict[str, str]"]
+_ESCAPES = {ord("<"): "\\u003C", ord(">"): "\\u003E", ord("&"): "\\u0026"}
+
+
+def _plural(one: str, other: str) -> dict[str, str]:
+    """Both forms of a sentence; the script chooses by the number."""
+    return {"one": ngettext(one, other, 1), "other": ngettext(one, other, 2)}
+
+
+def _frame() -> Words:
+    return {
+        "ago_s": _("{n} s ago"),
+        "ago_min": _("{n} min ago"),
+        "ago_h": _("{n} h ago"),
+        "ago_d": _plural("{n} day ago", "{n} days ago"),
+        "copied": _("Copied."),
+    }
+
+
+def _log() -> Words:
+    return {
+        "follow": _("Follow"),
+        "following": _("Following"),
+        "new_lines": _plural("{n} new line", "{n} new lines"),
+        "lines": _plural("{n} line, {size}", "{n} lines, {size}"),
+        "last_byte": _("last byte {ago}"),
+        "folded": _("{n} folded"),
+        "more_text": _("{n} more characters"),
+        "goes_on": _("the line goes on"),
+        "byte": _("byte {n}"),
+        "loading": _("loading…"),
+        "load": _("Load"),
+        "from_start": _("From the start"),
+        "before": _("{size} of earlier output"),
+        "gap": _("{size} not loaded here; the file is whole."),
+        "skipped": _("{size} came too fast for this screen and were passed over; the file is whole."),
+        "not_loaded": _("This part could not be loaded."),
+        "no_line": _("Line {n} is not in the output."),
+        "no_trouble": _("No error found in the output."),
+        "found": _("{at} of {n}"),
+        "found_more": _("{at} of more than {n}"),
+        "found_none": _("not found"),
+        "no_server_find": _("The whole file cannot be searched now."),
+        "started_over": _("The output was written anew; it is shown from its first line."),
+        "complete": _("The output is complete."),
+        "no_output": _("No output yet. It appears here as soon as the job writes its first line."),
+        "gone": _("The file is no longer where the job wrote it."),
+        "joined": _("This job writes its errors into its output."),
+        "not_shown": _("This file is not shown: it is not a plain file of the person who submitted the job."),
+        "unreadable": _("The folder of the project does not answer. The output comes back when it does."),
+        "refused": _("You may no longer read this output."),
+        "link_connecting": _("connecting"),
+        "link_live": _("live"),
+        "link_polling": _("asking every 2 s"),
+        "link_reconnecting": _("connection lost, connecting again"),
+        "link_offline": _("no connection, trying again"),
+        "link_ended": _("complete"),
+        "link_closed": _("closed"),
+    }
+
+
+_GROUPS: dict[str, Callable[[], Words]] = {"frame": _frame, "log": _log}
+
+
+@register.simple_tag
+def words(*groups: str) -> SafeString:
+    """A data block, which no Content-Security-Policy needs to allow."""
+    found: Words = {}
+    for group in groups:
+        found |= _GROUPS[group]()
+    text = json.dumps(found, ensure_ascii=False).translate(_ESCAPES)
+    return format_html('<script type="application/json" data-words>{}</script>', mark_safe(text))  # noqa: S308

@@ -1,0 +1,77 @@
+"""Allocations with what is committed of them, in one query."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from django.db.models import Q, QuerySet, Sum
+from django.db.models.functions import Coalesce
+
+from access import gate
+from projects.models import Membership, Project
+from quotas.models import Allocation
+from quotas.services import Balance
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class AllocationLine:
+    """One allocation as a page draws it; hours are GPU-hours, percentages of the limit."""
+
+    allocation: Allocation
+    balance: Balance
+
+    @property
+    def used_hours(self) -> float:
+        """Used so far."""
+        return self.balance.used / 60
+
+    @property
+    def committed_hours(self) -> float:
+        """Committed by jobs under way."""
+        return self.balance.committed / 60
+
+    @property
+    def limit_hours(self) -> float | None:
+        """All of it; None where there is no limit."""
+        return None if self.balance.limit is None else self.balance.limit / 60
+
+    @property
+    def free_hours(self) -> float | None:
+        """Left; None where there is no limit."""
+        return None if self.balance.free is None else self.balance.free / 60
+
+    @property
+    def used_percent(self) -> float:
+        """Part of the limit that is used, 0 to 100."""
+        return _percent(self.balance.used, self.balance.limit)
+
+    @property
+    def committed_percent(self) -> float:
+        """Part of the limit that is committed, at most what used leaves."""
+        return min(100 - self.used_percent, _percent(self.balance.committed, self.balance.limit))
+
+
+def _percent(part: int, whole: int | None) -> float:
+    return round(min(100.0, 100 * part / whole), 1) if whole else 0.0
+
+
+def _with_committed(rows: QuerySet[Allocation]) -> list[AllocationLine]:
+    open_holds = Sum("holds__gpu_minutes", filter=Q(holds__released_at=None))
+    rows = rows.annotate(committed=Coalesce(open_holds, 0)).select_related("project")
+    return [AllocationLine(row, Balance(row.gpu_minutes, row.used_gpu_minutes, row.committed)) for row in rows]
+
+
+def of_person(user: gate.Person) -> list[AllocationLine]:
+    """The current allocations of the person's projects."""
+    mine = Membership.objects.active().filter(user=user).values("project")
+    return _with_committed(Allocation.objects.current().filter(project__in=mine))
+
+
+def of_project(project: Project) -> list[AllocationLine]:
+    """All allocations of a project."""
+    return _with_committed(Allocation.objects.filter(project=project))
+
+
+def spendable(project: Project) -> list[AllocationLine]:
+    """Those a job may name now."""
+    return _with_committed(Allocation.objects.current().filter(project=project))
