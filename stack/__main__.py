@@ -9,11 +9,12 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from stack import control, layout, manage, packages, story, supervisor, throwaway
+from stack import control, frontend, layout, manage, packages, story, supervisor, throwaway
 from stack.fault import Fault
 from stack.layout import Stack
 
 CHECKOUT = Path(__file__).resolve().parent.parent
+ROOTLESS = {"frontend"}
 ACTS: dict[str, Callable[[Stack, argparse.Namespace], int | None]] = {
     "up": lambda stack, args: story.up(stack, args.only),
     "down": lambda stack, args: control.down(stack),
@@ -26,6 +27,7 @@ ACTS: dict[str, Callable[[Stack, argparse.Namespace], int | None]] = {
     "manage": lambda stack, args: manage.become(stack, _plain(args.command), args.user),
     "postgres": lambda stack, args: print(throwaway.postgres(stack)),
     "install": lambda stack, args: packages.install(args.packages or packages.STACK),
+    "frontend": lambda stack, args: frontend.build(CHECKOUT),
     "supervise": lambda stack, args: supervisor.serve(stack),
 }
 
@@ -58,6 +60,7 @@ def _plain_acts(acts: argparse._SubParsersAction[argparse.ArgumentParser], commo
         ("status", "one line a process"),
         ("reset", "down, and throw var away"),
         ("postgres", "a PostgreSQL for unit tests; prints its address"),
+        ("frontend", "npm packages and the bundle under static/vendor"),
         ("supervise", "used by up"),
     ):
         acts.add_parser(act, parents=[common], help=text)
@@ -83,7 +86,8 @@ def become_root() -> None:
 def main() -> int:
     args = arguments().parse_args()
     try:
-        become_root()
+        if args.act not in ROOTLESS:
+            become_root()
         os.umask(0o022)
         stack: Stack = layout.find(CHECKOUT, args.var, args.port)
         return ACTS[args.act](stack, args) or 0

@@ -1,0 +1,130 @@
+# Bancada: `make up` starts everything, `make test` tests everything; plain `make` lists the rest.
+# VAR=DIR and PORT=BASE choose another place and other ports for the stack.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.ONESHELL:
+MAKEFLAGS += --no-print-directory
+
+PYTHON := /usr/bin/python3
+VENV := .venv/bin/python
+VAR ?= var
+PORT ?= 8600
+TEST_PORT ?= 8700
+STACK := $(PYTHON) -m stack
+TEST_STACK := --var var/test --port $(TEST_PORT)
+AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo env PATH="$(PATH)")
+CATALOGUES := $(patsubst %.po,%.mo,$(wildcard locale/*/LC_MESSAGES/*.po))
+ROOMS := access accounts audit cluster jobs logs portal projects quotas slurm
+
+help: ## list the targets
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+up: parts ## install what is missing, start everything, print the address and the demo sign-ins
+	@$(STACK) up --var $(VAR) --port $(PORT)
+
+down: ## stop what `make up` started, and nothing else
+	@$(STACK) down --var $(VAR)
+
+status: ## one line a process
+	@$(STACK) status --var $(VAR)
+
+logs: ## the last lines of every log (NAMES="web follower" for some)
+	@$(STACK) logs --var $(VAR) $(NAMES)
+
+reset: ## stop, and throw var/ away
+	@$(STACK) reset --var $(VAR)
+
+test: ## check unit contract browser, in this order
+	@SECONDS=0
+	$(MAKE) check
+	$(MAKE) unit
+	$(MAKE) contract KEEP=1
+	$(MAKE) browser
+	echo "test: $$SECONDS s in all"
+
+check: dev ## lint, types, imports, migrations, templates, translations
+	@SECONDS=0
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check -q .
+	.venv/bin/mypy
+	.venv/bin/lint-imports
+	$(PRODUCTION) $(VENV) -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run
+	$(PRODUCTION) $(VENV) manage.py check --deploy --fail-level WARNING
+	[ ! -d templates ] || find templates -name '*.html' -print0 | xargs -0r .venv/bin/djhtml --tabwidth 2 --check
+	for po in $(wildcard locale/*/LC_MESSAGES/*.po); do msgfmt --check --output-file=/dev/null $$po; done
+	echo "check: $$SECONDS s"
+
+unit: dev ## tests that need no cluster (a private PostgreSQL is started for them)
+	@SECONDS=0
+	trap '$(STACK) down --var var/unit' EXIT
+	$(AS_ROOT) $(VENV) -m pytest -n 2 -m "not contract and not browser and not faults" $(ARGS)
+	echo "unit: $$SECONDS s"
+
+contract: dev ## tests against the real servers of a stack of their own
+	@SECONDS=0
+	$(STACK) reset --var var/test
+	$(WITH_TEST_STACK)
+	$(AS_ROOT) env BANCADA_STACK=$(CURDIR)/var/test/stack.json $(VENV) -m pytest -m "contract or faults" $(ARGS)
+	echo "contract: $$SECONDS s"
+
+browser: dev ## tests in Debian's Chromium against a stack of their own
+	@SECONDS=0
+	$(STACK) install chromium
+	$(WITH_TEST_STACK)
+	$(AS_ROOT) env BANCADA_STACK=$(CURDIR)/var/test/stack.json $(VENV) -m pytest -m browser $(ARGS)
+	echo "browser: $$SECONDS s"
+
+bench: dev ## the numbers of docs/performance.md, measured again
+	@SECONDS=0
+	$(WITH_TEST_STACK)
+	$(AS_ROOT) env BANCADA_STACK=$(CURDIR)/var/test/stack.json $(VENV) -m tests.bench $(ARGS)
+	echo "bench: $$SECONDS s"
+
+fmt: dev ## bring code and templates into form
+	@.venv/bin/ruff check --fix -q . || true
+	.venv/bin/ruff format -q .
+	find templates -name '*.html' -print0 | xargs -0r .venv/bin/djhtml --tabwidth 2
+
+# --- what these need -------------------------------------------------------------------------------------------
+
+# the test stack is taken down whatever the tests say, unless KEEP=1 leaves it to the next target
+define WITH_TEST_STACK
+trap 'rc=$$?; [ "$(KEEP)" ] && [ $$rc = 0 ] || $(STACK) down --var var/test; exit $$rc' EXIT
+mkdir -p var
+$(STACK) up $(TEST_STACK) >var/test.log 2>&1 || { cat var/test.log; exit 1; }
+endef
+
+# settings as a site has them, for checks that only load them
+PRODUCTION = env BANCADA_PUBLIC_URL=https://bancada.example BANCADA_SECRET_KEY=$$(openssl rand -hex 40) \
+  LDAP_URL=ldaps://ldap.bancada.example SLURM_URL=rest+unix:///run/slurmrestd/rest.sock
+
+parts: packages .venv/.made frontend $(CATALOGUES)
+	@$(VENV) -m compileall -q $(wildcard $(ROOMS)) manage.py
+
+dev: packages .venv/.dev frontend $(CATALOGUES)
+
+packages:
+	@umask 022
+	$(STACK) install
+
+.venv/.made: requirements.lock | packages
+	@umask 022
+	echo "making the virtual environment"
+	$(PYTHON) -m venv .venv
+	$(VENV) -m pip install -q --disable-pip-version-check --no-input --require-hashes -r requirements.lock
+	touch $@
+
+.venv/.dev: requirements-dev.lock .venv/.made
+	@umask 022
+	$(VENV) -m pip install -q --disable-pip-version-check --no-input --require-hashes -r requirements-dev.lock
+	touch $@
+
+frontend: .venv/.made
+	@umask 022
+	$(STACK) frontend
+
+%.mo: %.po | packages
+	@msgfmt -o $@ $<
+
+.PHONY: help up down status logs reset test check unit contract browser bench fmt parts dev packages frontend
