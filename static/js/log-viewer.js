@@ -1,0 +1,247 @@
+// <log-viewer data-ws data-url data-stream>: the output of a job, live. It joins the model (log-lines), the window onto
+// it (log-render), where the bytes come from (log-source), find and links. The toolbar is the server's own markup.
+import { PLAIN, runs } from "./log-ansi.js";
+import { LogFind, readable, TROUBLE } from "./log-find.js";
+import { choose, format, holds, parse } from "./log-links.js";
+import { LogLines } from "./log-lines.js";
+import { LogRows } from "./log-render.js";
+import { gapRow, lineRow } from "./log-row.js";
+import { LogSource } from "./log-source.js";
+import { LogTools } from "./log-tools.js";
+import { say } from "./words.js";
+
+const CAP = 64 * 1024 * 1024;  // bytes of output kept in memory
+const LOOK_BACK = 40;          // rows read before the first drawn one, for colours and tracebacks that go on
+const PIECE = 262144;
+const AROUND = 32768;          // bytes loaded before a place jumped to
+const WALK = 16 * 1024 * 1024; // how far to read for a line number without a byte
+
+class LogViewer extends HTMLElement {
+  connectedCallback() {
+    this.stream = this.dataset.stream || "stdout";
+    this.box = this.querySelector(".log__text");
+    this.lines = new LogLines();
+    this.find = new LogFind(this.lines);
+    this.following = !parse(location.hash);
+    this.wanted = parse(location.hash);
+    this.chosen = null;
+    this.unseen = 0;
+    this.cache = new Map();
+    this.whole = new Set();  // rows shown in full
+    this.rows = new LogRows(this.box, {
+      count: () => this.lines.rows, draw: (first, last) => this.draw(first, last), moved: (way) => this.moved(way),
+    });
+    this.tools = new LogTools(this);
+    this.listen();
+    this.source.start(this.stream);
+  }
+
+  disconnectedCallback() {
+    this.source.stop();
+    this.tools.close();
+  }
+
+  listen() {
+    this.source = new LogSource({
+      socket: this.dataset.ws, url: this.dataset.url, next: () => (this.lines.rows ? this.lines.end : null),
+    });
+    const on = (name, act) => this.source.addEventListener(name, ({ detail }) => act(detail));
+    on("bytes", ({ offset, bytes, line }) => this.take(offset, bytes, line));
+    on("at", (detail) => this.tools.status.about(detail));
+    on("link", ({ state }) => this.tools.status.link(state));
+    on("bye", ({ reason }) => this.tools.status.bye(reason));
+    on("generation", () => this.startOver("started_over"));
+    on("skipped", ({ from, to }) => { if (to > this.lines.end) this.tools.skipped(to - from); });
+  }
+
+  // --- bytes in -------------------------------------------------------------------------------------------------------
+  take(offset, bytes, line) {
+    if (this.following && this.box.scrollTop < this.rows.seen - 2) this.pause();  // a scroll that has not been told yet
+    const before = this.lines.rows;
+    this.keepPlace(() => {
+      this.lines.append(offset, bytes, line);
+      this.lines.shed(CAP, this.rows.first);
+    });
+    this.dataset.filled = "";
+    this.unseen += this.following ? 0 : this.lines.rows - before;
+    if (this.following) this.rows.toEnd();
+    this.tools.status.show();
+    if (this.wanted) this.goTo(this.wanted);
+  }
+
+  /** Change the rows so that those in sight stay where they are. */
+  keepPlace(change) {
+    const top = this.following || !this.lines.rows ? null : this.rows.top();
+    const at = top && this.lines.row(top.row).from;
+    change();
+    if (top) this.rows.place(this.lines.rowAt(at), top.y); else this.rows.refresh();
+  }
+
+  /** The file is another one now (requeue, truncation). */
+  startOver(why) {
+    this.lines.clear();
+    this.find.clear();
+    this.whole.clear();
+    this.cache.clear();
+    this.chosen = null;
+    this.unseen = 0;
+    this.following = true;
+    this.rows.p = 0;
+    this.rows.refresh();
+    this.tools.startedOver(why);
+  }
+
+  /** Show the other stream. */
+  show(stream) {
+    this.stream = stream;
+    delete this.dataset.filled;
+    this.startOver();
+    this.source.start(stream);
+  }
+
+  /** Load what is missing in [from, to), at most `most` bytes, the part next to `side` first. */
+  async load(from, to, { most = PIECE * 4, side = "start" } = {}) {
+    let left = Math.min(most, to - from);
+    let at = side === "end" ? to - left : from;
+    while (left > 0) {
+      const found = await this.source.range(at, at + left);
+      if (!found) return false;
+      this.keepPlace(() => this.lines.insert(found.offset, found.bytes, found.line));
+      at = found.offset + found.bytes.length;
+      left -= found.bytes.length;
+    }
+    this.tools.status.show();
+    return true;
+  }
+
+  // Rows whose bytes were dropped for want of memory, or the part above when somebody scrolls up to it.
+  fetchSoon(from, to) {
+    if (this.fetching) return;
+    this.fetching = this.load(Math.max(from, to - PIECE), to, { side: "end" })
+      .finally(() => { setTimeout(() => { this.fetching = null; this.rows.refresh(); }, 150); });
+  }
+
+  // --- rows out -------------------------------------------------------------------------------------------------------
+  draw(first, last) {
+    const drawn = [];
+    const kept = new Map();
+    let style = PLAIN;
+    let trace = false;
+    for (let row = Math.max(0, first - LOOK_BACK); row < last; row += 1) {
+      const known = this.lines.row(row);
+      let bad = false;
+      if (known.gap || known.text === null) trace = false;
+      else [bad, trace] = troubleIn(known.text, trace);
+      if (row >= first) drawn.push(this.element(known, { style, bad }, kept));
+      style = !known.gap && known.text?.includes("\x1b") ? runs(known.text, style).style : known.gap ? PLAIN : style;
+    }
+    this.cache = kept;
+    return drawn;
+  }
+
+  element(known, { style, bad }, kept) {
+    const look = {
+      style, bad, linked: holds(this.chosen, known), needle: this.find.needle, now: this.find.now === known.from,
+      whole: this.whole.has(known.from),
+    };
+    const same = `${known.gap}|${known.to}|${known.number}|${known.goesOn}|${known.text === null}|${JSON.stringify(look)}`;
+    const old = this.cache.get(known.from);
+    const element = old?.same === same ? old.element : known.gap ? gapRow(known) : lineRow(known, look);
+    if (known.text === null && !known.gap) this.fetchSoon(known.from, this.lines.rangeFor(this.lines.rowAt(known.from)).to);
+    kept.set(known.from, { same, element });
+    return element;
+  }
+
+  // --- where one is ---------------------------------------------------------------------------------------------------
+  moved(way) {
+    if (this.rows.atEnd && way > 0) this.follow();
+    else if (this.following && !this.rows.atEnd) this.pause();
+    if (way < 0 && this.lines.rows && !this.lines.fromStart && this.rows.first === 0) {
+      const { from, to } = this.lines.row(0);
+      this.fetchSoon(from, to);
+    }
+  }
+
+  follow() {
+    this.following = true;
+    this.unseen = 0;
+    this.rows.toEnd();
+    this.tools.followed();
+  }
+
+  pause() {
+    if (!this.following) return;
+    this.following = false;
+    this.unseen = 0;
+    this.tools.followed();
+  }
+
+  /** Show the row of a byte, loading what is around it where that is not here. */
+  async showByte(offset) {
+    this.pause();
+    const { gap, from, to } = this.rowOf(offset);
+    if (gap) {
+      const start = Math.max(from, offset - AROUND);
+      await this.load(start, Math.min(to, start + PIECE));
+    }
+    this.rows.place(this.lines.rowAt(offset), this.box.clientHeight / 3);
+  }
+
+  /** The first line of the file. */
+  async toStart() {
+    if (!this.lines.rows) return;
+    await this.showByte(0);
+    this.rows.place(0, 0);
+  }
+
+  /** What is known of the row of a byte. */
+  rowOf(byte) { return this.lines.row(this.lines.rowAt(byte)); }
+
+  /** The byte at the upper edge. */
+  byteInSight() { return this.lines.rows ? this.lines.row(this.rows.top().row).from : 0; }
+
+  /** The first line in sight as a choice to link to; null where there is none. */
+  firstInSight() {
+    if (!this.lines.rows) return null;
+    const { number, from, gap } = this.lines.row(this.rows.top().row);
+    return gap ? null : { line: number, lastLine: number, from };
+  }
+
+  /** Follow a link to lines. */
+  async goTo(target) {
+    this.wanted = null;
+    this.pause();
+    if (target.line !== null && target.from === null) target.from = await this.byteOfLine(target.line);
+    if (target.from === null) { this.tools.status.tell(say("no_line", { n: target.line })); return; }
+    this.chosen = target;
+    await this.showByte(target.from);
+  }
+
+  // The byte where a line begins: known here, else by reading from the start, as far as that is reasonable.
+  async byteOfLine(line) {
+    for (let read = 0; read < WALK; read += PIECE) {
+      const row = this.lines.rowOfLine(line);
+      if (row >= 0) return this.lines.row(row).from;
+      const gap = this.lines.pieces.find((piece) => piece.starts === undefined);
+      if (!gap || !await this.load(gap.from, gap.to, { most: PIECE })) return null;
+    }
+    return null;
+  }
+
+  /** A click on a line's number. */
+  choose(known, extend) {
+    this.chosen = choose(known, this.chosen, extend);
+    history.replaceState(history.state, "", format(this.chosen));
+    this.rows.refresh();
+  }
+}
+
+// Whether a row belongs to an error, and whether a traceback goes on after it.
+function troubleIn(text, trace) {
+  const said = readable(text).replace(/^\[[^\]]{1,24}\]:?\s?/, "");
+  if (/^\s*Traceback \(most recent call last\)/.test(said)) return [true, true];
+  if (trace) return [true, said === "" || /^\s/.test(said)];
+  return [TROUBLE.test(said), false];
+}
+
+customElements.define("log-viewer", LogViewer);

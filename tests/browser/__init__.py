@@ -1,0 +1,1 @@
+"""What a person sees, in Debian's Chromium."""
