@@ -39,3 +39,8 @@ def coming_from(
         yield origin
     finally:
         _origin.reset(reset)
+
+
+def with_token(prefix: str) -> None:
+    """For the rest of the call: it came with this token. The surrounding `coming_from` ends it."""
+    _origin.set(dataclasses.replace(_origin.get(), token_prefix=prefix))

@@ -23,15 +23,21 @@ PAGE = 50
 
 @login_required
 def events(request: HttpRequest) -> HttpResponse:
-    """The whole trail, for whoever may read it; a project's is on the project's page."""
+    """The whole trail, for whoever may read it; a project's own is `jobs.views.project.trail`."""
     if not gate.site_can(request.user, Permission.TRAIL_READ):
         raise NotFound(Permission.TRAIL_READ, "audit.auditevent", {})
+    return page(request, AuditEvent.objects.all())
+
+
+def page(request: HttpRequest, rows: EventQuerySet, *, project: Any = None) -> HttpResponse:
+    """One page of these events, filtered as asked; recorded as a read of the trail."""
     asked = _asked(request)
-    rows = list(_filtered(asked).before(asked["before"])[: PAGE + 1])
-    trail.record(Action.TRAIL_READ, by=request.user, filter={k: v for k, v in asked.items() if v})
+    found = list(_filtered(rows, asked).before(asked["before"])[: PAGE + 1])
+    trail.record(Action.TRAIL_READ, by=request.user, project=project, filter={k: v for k, v in asked.items() if v})
     context = asked | {
-        "events": rows[:PAGE],
-        "older": rows[PAGE - 1].pk if len(rows) > PAGE else None,
+        "project_row": project,
+        "events": found[:PAGE],
+        "older": found[PAGE - 1].pk if len(found) > PAGE else None,
         "actions": Action.choices,
         "outcomes": Outcome.choices,
     }
@@ -60,9 +66,9 @@ def _day(text: str) -> str:
     return day.isoformat() if day else ""
 
 
-def _filtered(asked: dict[str, Any]) -> EventQuerySet:
+def _filtered(rows: EventQuerySet, asked: dict[str, Any]) -> EventQuerySet:
     exact = {"actor_name": "who", "action": "action", "outcome": "outcome", "project_code": "project"}
-    rows = AuditEvent.objects.filter(**{field: asked[name] for field, name in exact.items() if asked[name]})
+    rows = rows.filter(**{field: asked[name] for field, name in exact.items() if asked[name]})
     if asked["correlation"]:
         rows = rows.filter(correlation=asked["correlation"])
     if asked["since"]:

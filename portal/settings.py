@@ -138,6 +138,7 @@ PROMETHEUS_URL: str = env.str("PROMETHEUS_URL", default="")
 # --- people -------------------------------------------------------------------------------------------------------
 AUTH_USER_MODEL = "accounts.User"
 ANONYMOUS_USER_NAME = None  # django-guardian: no row for nobody
+SILENCED_SYSTEM_CHECKS = ["guardian.W001"]  # grants are read by access.gate, not by an authentication backend
 AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "accounts.directory.backend.DirectoryBackend"]
 AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = []
 LOGIN_URL, LOGIN_REDIRECT_URL, LOGOUT_REDIRECT_URL = "accounts:sign_in", "home", "accounts:sign_in"

@@ -7,7 +7,11 @@ from jobs.views import home, lists, project
 from projects.views import projects
 
 # These pages join rooms, so they live in the highest room they show.
-PROJECTS = [path("", projects, name="list"), path("<slug:code>", project.project, name="detail")]
+PROJECTS = [
+    path("", projects, name="list"),
+    path("<slug:code>", project.project, name="detail"),
+    path("<slug:code>/trail", project.trail, name="trail"),
+]
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", home.home, name="home"),

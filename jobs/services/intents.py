@@ -70,7 +70,7 @@ def _cancel(intent: Intent) -> str:
     handover = job.handovers.filter(outcome=HandoverOutcome.ACCEPTED).order_by("-attempt").first()
     if handover is None:
         raise NotYet("no accepted hand-over")
-    return _end_in_slurm(job, handover)
+    return _end_in_slurm(job, handover, intent)
 
 
 @transaction.atomic
@@ -85,8 +85,8 @@ def _cancel_before(job: Job, intent: Intent) -> str:
     return "cancelled before Slurm had it"
 
 
-def _end_in_slurm(job: Job, handover: Handover) -> str:
-    """As the job's owner where the portal knows who that is, else as the portal's administrator."""
+def _end_in_slurm(job: Job, handover: Handover, intent: Intent) -> str:
+    """As its owner where the owner asked, else as the portal's administrator."""
     record = same_job(handover)
     if record is None:
         raise NotYet("not shown by slurmctld; the follower looks in the accounting")
@@ -94,7 +94,10 @@ def _end_in_slurm(job: Job, handover: Handover) -> str:
         observe(handover, record)
         return "already over in Slurm"
     try:
-        slurm_door.accounts().cancel_any(record.job_id)
+        if intent.asked_by_id == job.owner_id:
+            slurm_door.gateway().cancel(record.job_id, as_user=job.owner_login)
+        else:
+            slurm_door.accounts().cancel_any(record.job_id)
     except Refused as refusal:
         log.info("cancel refused", job=str(job.pk), words=str(refusal))
     after = same_job(handover)

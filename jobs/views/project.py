@@ -8,6 +8,8 @@ from django.shortcuts import render
 
 from access import gate
 from access.permissions import Permission
+from audit import views as audit
+from audit.models import AuditEvent
 from jobs.models import Job
 from projects.models import Membership, Project
 from quotas import reads
@@ -27,8 +29,15 @@ def project(request: HttpRequest, code: str) -> HttpResponse:
         "projects/detail.html",
         {
             "project": row,
-            "members": list(members),
+            "members": list(members.order_by("role", "user__display_name")),
             "allocations": reads.of_project(row),
             "jobs": list(Job.objects.filter(project=row).with_names().order_by("-pk")[:RECENT]),
         },
     )
+
+
+@login_required
+def trail(request: HttpRequest, code: str) -> HttpResponse:
+    """What happened in one project, for those who answer for it."""
+    row = gate.fetch(Project.objects, request.user, Permission.TRAIL_READ, code=code)
+    return audit.page(request, AuditEvent.objects.filter(project_id=row.pk), project=row)

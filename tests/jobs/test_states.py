@@ -65,4 +65,4 @@ def test_what_we_do_not_know_is_said_so() -> None:
 def test_every_phase_has_a_word_and_followers(phase: Phase) -> None:
     assert word(phase, {"PENDING"}) in State
     assert phase in NEXT
-    assert set(view(s).key for s in State) == set(State.values) == {s.value for s in states._LOOK}
+    assert {view(s).key for s in State} == set(State.values) == {s.value for s in states._LOOK}

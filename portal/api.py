@@ -1,0 +1,139 @@
+"""`/api/v1`: the root of the API, who is let in where, and what becomes of errors."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import structlog
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+from ninja import NinjaAPI
+from ninja.errors import AuthenticationError, HttpError, ValidationError
+from ninja.openapi.schema import OpenAPISchema
+
+from access import fields
+from access.errors import Denied, NotFound
+from accounts.api import router as me
+from accounts.models import TokenScope
+from audit import trail
+from audit.actions import Action, Outcome
+from audit.api import router_over
+from cluster.api import router as cluster
+from jobs.api import router as jobs
+from jobs.services import AlreadyOver, KeyReused, NotNow
+from jobs.services.pace import TooFast
+from jobs.services.reading import ReaderDown
+from jobs.specs import BadSpec
+from portal import api_schema, denied
+from portal.api_auth import WrongScope, door
+from portal.problems import problem
+from projects.api import router as projects
+from projects.models import Project
+from quotas.api import router as allocations
+from quotas.services import OverAllocation
+
+log = structlog.get_logger(__name__)
+CHALLENGE = 'Bearer realm="bancada"'
+FIELD_OF_LIMIT = {
+    "gpus_at_once": "gpus",
+    "gpu_minutes": "time_limit_minutes",
+    "longest_minutes": "time_limit_minutes",
+    "jobs_submitted": "allocation",
+}
+
+
+class Api(NinjaAPI):
+    """The API with its own error shape in its description too."""
+
+    def get_openapi_schema(self, **where: Any) -> OpenAPISchema:
+        """As django-ninja makes it, with the errors every route may answer."""
+        return api_schema.with_problems(super().get_openapi_schema(**where))
+
+
+api = Api(title="Bancada", version="1", description=api_schema.ABOUT, docs_url=None, urls_namespace="api")
+api.add_router("/me", me, auth=door(read=None), tags=["me"])
+api.add_router("/projects", projects, auth=door(), tags=["projects"])
+api.add_router("/projects", allocations, auth=door(), tags=["projects"])
+api.add_router("/jobs", jobs, auth=door(), tags=["jobs"])
+api.add_router("/cluster", cluster, auth=door(), tags=["cluster"])
+api.add_router("/audit", router_over(Project), auth=door(read=TokenScope.AUDIT), tags=["audit"])
+
+
+def absent(request: HttpRequest, rest: str = "") -> HttpResponse:
+    """An address below /api/ that is none."""
+    return problem(404)
+
+
+@api.exception_handler(Denied)
+def _denied(request: HttpRequest, error: Denied) -> HttpResponse:
+    denied.record(error, by=request.user)
+    if isinstance(error, NotFound):
+        return problem(404)
+    return problem(403, _("Your role does not allow this."), permission=str(error.permission))
+
+
+@api.exception_handler(AuthenticationError)
+def _nobody(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
+    detail = _("Send a valid token: Authorization: Bearer …")
+    return problem(401, detail, headers={"WWW-Authenticate": CHALLENGE})
+
+
+@api.exception_handler(WrongScope)
+def _wrong_scope(request: HttpRequest, error: WrongScope) -> HttpResponse:
+    trail.record(
+        Action.TOKEN_REFUSED, by=request.user, about=error.token, outcome=Outcome.REFUSED, needed=error.needed
+    )
+    challenge = f'{CHALLENGE}, error="insufficient_scope", scope="{error.needed}"'
+    detail = _("The token lacks the scope “%(scope)s”.") % {"scope": error.needed}
+    return problem(403, detail, kind="scope", scope=error.needed, headers={"WWW-Authenticate": challenge})
+
+
+@api.exception_handler(ValidationError)
+def _malformed(request: HttpRequest, error: ValidationError) -> HttpResponse:
+    return problem(422, errors=fields.messages(error.errors))
+
+
+@api.exception_handler(BadSpec)
+def _bad_spec(request: HttpRequest, error: BadSpec) -> HttpResponse:
+    return problem(422, errors=error.errors)
+
+
+@api.exception_handler(OverAllocation)
+def _over_allocation(request: HttpRequest, error: OverAllocation) -> HttpResponse:
+    said = {FIELD_OF_LIMIT.get(error.limit, "allocation"): [str(error)]}
+    return problem(422, str(error), kind="over-allocation", errors=said, limit=error.limit)
+
+
+@api.exception_handler(NotNow)
+def _not_now(request: HttpRequest, error: NotNow) -> HttpResponse:
+    return problem(422, str(error), kind="not-now", errors={"project": [str(error)]})
+
+
+@api.exception_handler(KeyReused)
+def _key_reused(request: HttpRequest, error: KeyReused) -> HttpResponse:
+    said = _("This key came with another request before.")
+    return problem(409, said, kind="key-reused", errors={"Idempotency-Key": [said]})
+
+
+@api.exception_handler(AlreadyOver)
+def _already_over(request: HttpRequest, error: AlreadyOver) -> HttpResponse:
+    return problem(409, str(error), kind="already-over")
+
+
+@api.exception_handler(TooFast)
+def _too_fast(request: HttpRequest, error: TooFast) -> HttpResponse:
+    wait = max(1, math.ceil(error.wait))
+    detail = _("At most %(n)d jobs a minute; try again in %(s)d s.") % {"n": error.most, "s": wait}
+    return problem(429, detail, headers={"Retry-After": str(wait)})
+
+
+@api.exception_handler(ReaderDown)
+def _reader_down(request: HttpRequest, error: ReaderDown) -> HttpResponse:
+    log.warning("log reader down", error=str(error))
+    return problem(503, _("The outputs of jobs cannot be read at the moment."), headers={"Retry-After": "5"})
+
+
+@api.exception_handler(HttpError)
+def _http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
+    return problem(error.status_code)
