@@ -115,7 +115,7 @@ class Child:
         code = self.process.returncode if self.process else 0
         steady = time.monotonic() - self.since > STEADY
         self.crashes = 1 if steady else self.crashes + 1
-        self.note = f"ended with {code}: {self.last_line()}"
+        self.note = f"ended with {code} ({self.crashes}): {self.last_line()}"
         self.state = "waiting" if self.service.restart else "failed"
         self.next_try = time.monotonic() + PAUSES[min(self.crashes, len(PAUSES)) - 1]
         self.pid_file.unlink(missing_ok=True)

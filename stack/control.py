@@ -30,13 +30,14 @@ def need(stack: Stack) -> int:
 
 
 def up(stack: Stack, names: list[str], say: Callable[[str], None] = print) -> None:
-    """Start these services (none: all) and what they need; what runs already is left alone."""
+    """Start these services and what they need; what runs already is left alone."""
     if supervisor(stack) is None:
         preflight.check(stack, names)
         folders.make(stack)
         sweep(stack)
         _spawn(stack)
-    ask(stack, "start", names, say)
+    if names:
+        ask(stack, "start", names, say)
 
 
 def _spawn(stack: Stack) -> None:

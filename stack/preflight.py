@@ -11,7 +11,7 @@ from pathlib import Path
 from stack import packages
 from stack.fault import Fault
 from stack.layout import PORTS, Stack
-from stack.service import Service, closure, unknown
+from stack.service import Service, closure
 from stack.table import table
 
 
@@ -58,9 +58,6 @@ def _closed(path: Path) -> bool:
 
 def ports(stack: Stack, names: list[str]) -> None:
     services = table(stack)
-    strange = unknown(services, names)
-    if strange:
-        raise Fault(f"There is no service {strange[0]}.")
     taken = [name for name in _needed(closure(services, names)) if _taken(stack.tcp(name))]
     if taken:
         port = stack.tcp(taken[0])

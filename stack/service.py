@@ -6,6 +6,8 @@ import dataclasses
 import signal
 from collections.abc import Callable, Mapping, Sequence
 
+from stack.fault import Fault
+
 
 def always() -> bool:
     return True
@@ -49,7 +51,10 @@ def closure(services: Sequence[Service], names: Sequence[str]) -> list[Service]:
     return list(chosen.values())
 
 
-def unknown(services: Sequence[Service], names: Sequence[str]) -> list[str]:
-    """Names that stand for nothing."""
+def choose(services: Sequence[Service], names: Sequence[str]) -> list[Service]:
+    """`closure`, but a name that stands for nothing raises Fault."""
     known = {service.name for service in services} | {name for service in services for name in service.sets}
-    return [name for name in names if name not in known]
+    for name in names:
+        if name not in known:
+            raise Fault(f"There is no service {name}.")
+    return closure(services, names)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from stack import card, control, database
 from stack.fault import Fault
 from stack.layout import Stack
-from stack.service import closure
+from stack.service import choose
 from stack.table import table
 
 Say = Callable[[str], None]
@@ -19,12 +19,13 @@ Say = Callable[[str], None]
 def up(stack: Stack, names: list[str], say: Say = print) -> None:
     """Idempotent. `names` narrows it to some services and what they need; empty means all, and the demo."""
     services = table(stack)
-    chosen = closure(services, names)
+    chosen = choose(services, names)
     portal = [service.name for service in chosen if "portal" in service.sets]
     ground = [service.name for service in chosen if "portal" not in service.sets]
     control.up(stack, ground, say)
-    if portal:
+    if any("postgres" in service.after for service in chosen):
         database.prepare(stack, say)
+    if portal:
         control.up(stack, portal, say)
     if not names:
         if any(service.name == "web" for service in services):

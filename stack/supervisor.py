@@ -18,7 +18,7 @@ from stack import keys, namespace, pidfile, shell
 from stack.child import Child
 from stack.fault import Fault
 from stack.layout import Stack
-from stack.service import Service, closure
+from stack.service import Service, choose
 from stack.table import table
 
 CONTROL = "/srv/var/run/control.sock"
@@ -37,7 +37,7 @@ class Supervisor:
 
     def start(self, names: list[str], report: Report) -> None:
         """Start these and all they need, each as soon as what it needs is ready."""
-        wanted = closure([child.service for child in self.children.values()], names)
+        wanted = choose([child.service for child in self.children.values()], names)
         cold = [s.name for s in wanted if not self.children[s.name].alive]
         ready = {name: threading.Event() for name in cold}
         with concurrent.futures.ThreadPoolExecutor(max(1, len(cold))) as pool:

@@ -16,6 +16,9 @@ PYTHON = f"{INSIDE_CHECKOUT}/.venv/bin/python"
 RUN = "/srv/var/run"
 WEB, LIVE = f"{RUN}/web/web.sock", f"{RUN}/live/live.sock"
 SIGNER, READER, OPENER = f"{RUN}/signer/signer.sock", f"{RUN}/reader/reader.sock", f"{RUN}/opener/opener.sock"
+SIGNER_OPTIONS = (
+    f"--socket {SIGNER} --allow bancada-slurm=user,admin --allow bancada-follower=read --slurm-user bancada-slurmctld"
+)
 OPENER_OPTIONS = f"--socket {OPENER} --keys /srv/var/tickets --allow-uid {{reader}} --socket-owner {{reader}}"
 READER_OPTIONS = f"--socket {READER} --opener {OPENER}"
 WEB_OPTIONS = (
@@ -51,7 +54,7 @@ class Process:
 
 STORES = ("postgres", "redis-broker", "redis-hints")
 TABLE = (
-    Process("signer", "signer", f"-m slurm.signer --socket {SIGNER}", "slurm/signer.py", (), SIGNER, 0o007),
+    Process("signer", "signer", f"-m slurm.signer {SIGNER_OPTIONS}", "slurm/signer.py", (), SIGNER, 0o007),
     Process("opener", "root", f"-m logs.opener {OPENER_OPTIONS}", "logs/opener.py", (), OPENER),
     Process("reader", "reader", f"-m logs.reader {READER_OPTIONS}", "logs/reader.py", ["opener"], READER, 0o007),
     Process("web", "web", f"-m gunicorn {WEB_OPTIONS}", "portal/wsgi.py", [*STORES, "slapd"], WEB),

@@ -151,7 +151,9 @@ def _slurmctld(stack: Stack) -> Service:
 
 def _slurmd(stack: Stack, node: str) -> Service:
     def ready() -> bool:
-        return shell.run(["sinfo", "-h", "-n", node, "-o", "%t"], env=ENV).split()[:1] in (["idle"], ["mix"], ["alloc"])
+        """It answers: drained by an operator is as good as idle, "idle*" and "down" are not."""
+        state = shell.run(["sinfo", "-h", "-n", node, "-o", "%t"], env=ENV).split()[:1]
+        return bool(state) and not state[0].endswith("*") and state[0] not in ("down", "unk", "fail")
 
     return Service(
         name=f"slurmd-{node}",
