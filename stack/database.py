@@ -10,6 +10,8 @@ from stack import manage
 from stack.layout import Stack
 
 Say = Callable[[str], None]
+# django_htmx brings copies of htmx we do not serve, and whose text the hashing of module imports trips over
+COLLECT = ["collectstatic", "--noinput", "--clear", "-v", "0", "--ignore", "django_htmx"]
 
 
 def prepare(stack: Stack, say: Say) -> None:
@@ -22,7 +24,7 @@ def prepare(stack: Stack, say: Say) -> None:
     if seed:
         _once(stack, "seed_demo", [*seed, *code, stack.var / "demo.json"], ["seed_demo"], say)
     files = [path for path in (stack.checkout / "static").rglob("*") if path.is_file()]
-    _once(stack, "collectstatic", files, ["collectstatic", "--noinput", "--clear", "-v", "0"], say)
+    _once(stack, "collectstatic", files, COLLECT, say)
 
 
 def _once(stack: Stack, name: str, files: Iterable[Path], words: list[str], say: Say) -> None:

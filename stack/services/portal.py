@@ -21,8 +21,9 @@ SIGNER_OPTIONS = (
 )
 OPENER_OPTIONS = f"--socket {OPENER} --keys /srv/var/tickets --allow-uid {{reader}} --socket-owner {{reader}}"
 READER_OPTIONS = f"--socket {READER} --opener {OPENER}"
+# gunicorn gives the socket its own group: who may connect is for the folder to say
 WEB_OPTIONS = (
-    f"-k gthread --workers 2 --threads 8 --bind unix:{WEB} --umask 7 --worker-tmp-dir {RUN}/web"
+    f"-k gthread --workers 2 --threads 8 --bind unix:{WEB} --umask 0 --no-control-socket --worker-tmp-dir {RUN}/web"
     " --timeout 60 --graceful-timeout 8 portal.wsgi:application"
 )
 LIVE_OPTIONS = (
