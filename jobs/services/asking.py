@@ -74,7 +74,7 @@ def submit(
     _may_submit(project, by)
     try:
         return _write(project=project, spec=spec, allocation=allocation, by=by, key=idempotency_key, digest=digest)
-    except IntegrityError:
+    except (IntegrityError, quotas.OverAllocation):  # or the same request, a moment ago, took the last of it
         earlier = _earlier(by, idempotency_key, digest)
         if earlier is None:
             raise
