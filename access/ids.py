@@ -12,3 +12,8 @@ def uuid7() -> uuid.UUID:
     value = value & ~(0xF << 76) | (0x7 << 76)
     value = value & ~(0x3 << 62) | (0x2 << 62)
     return uuid.UUID(int=value)
+
+
+def first_at(moment: float) -> uuid.UUID:
+    """The lowest identifier that can have been made at this moment (Unix seconds): all made since sort above it."""
+    return uuid.UUID(int=max(0, int(moment * 1000)) << 80)

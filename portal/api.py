@@ -8,6 +8,7 @@ from typing import Any
 import structlog
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
+from django.views.decorators.csrf import csrf_exempt
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 from ninja.openapi.schema import OpenAPISchema
@@ -51,7 +52,7 @@ class Api(NinjaAPI):
         return api_schema.with_problems(super().get_openapi_schema(**where))
 
 
-api = Api(title="Bancada", version="1", description=api_schema.ABOUT, docs_url=None, urls_namespace="api")
+api = Api(title="Bancada", version="1", description=api_schema.ABOUT, docs_url=None, urls_namespace="api-v1")
 api.add_router("/me", me, auth=door(read=None), tags=["me"])
 api.add_router("/projects", projects, auth=door(), tags=["projects"])
 api.add_router("/projects", allocations, auth=door(), tags=["projects"])
@@ -60,6 +61,7 @@ api.add_router("/cluster", cluster, auth=door(), tags=["cluster"])
 api.add_router("/audit", router_over(Project), auth=door(read=TokenScope.AUDIT), tags=["audit"])
 
 
+@csrf_exempt
 def absent(request: HttpRequest, rest: str = "") -> HttpResponse:
     """An address below /api/ that is none."""
     return problem(404)
@@ -81,9 +83,7 @@ def _nobody(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
 
 @api.exception_handler(WrongScope)
 def _wrong_scope(request: HttpRequest, error: WrongScope) -> HttpResponse:
-    trail.record(
-        Action.TOKEN_REFUSED, by=request.user, about=error.token, outcome=Outcome.REFUSED, needed=error.needed
-    )
+    trail.record(Action.TOKEN_REFUSED, by=request.user, about=error.token, outcome=Outcome.REFUSED, needed=error.needed)
     challenge = f'{CHALLENGE}, error="insufficient_scope", scope="{error.needed}"'
     detail = _("The token lacks the scope “%(scope)s”.") % {"scope": error.needed}
     return problem(403, detail, kind="scope", scope=error.needed, headers={"WWW-Authenticate": challenge})

@@ -25,6 +25,7 @@ SIMULATED_GPUS: bool = env.bool("BANCADA_SIMULATED_GPUS", default=False)
 DEMO: bool = env.bool("BANCADA_DEMO", default=False)
 TRUSTED_PROXIES: int = env.int("BANCADA_TRUSTED_PROXIES", default=1)  # how many of ours stand in front
 METRICS_TOKEN: str = env.str("BANCADA_METRICS_TOKEN", default="")
+SUBMISSIONS_PER_MINUTE: int = env.int("BANCADA_SUBMISSIONS_PER_MINUTE", default=60)  # per person, API; 0: no limit
 CLUSTER_NAME: str = env.str("BANCADA_CLUSTER", default="cluster")
 _public = urlsplit(PUBLIC_URL)
 SECURE = _public.scheme == "https"
@@ -65,6 +66,7 @@ INSTALLED_APPS = [
     "portal",
 ]
 MIDDLEWARE = [
+    "portal.metrics.timed",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "portal.middleware.headers",
@@ -77,6 +79,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django_structlog.middlewares.RequestMiddleware",
     "portal.middleware.origin",
+    "portal.problems.for_api",
     "accounts.middleware.session_limits",
     "portal.middleware.person_language",
     "django.contrib.messages.middleware.MessageMiddleware",

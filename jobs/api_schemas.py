@@ -1,0 +1,159 @@
+"""What a job looks like over the API: as it is asked for, and as it is told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from django.conf import settings
+from django.http import HttpRequest
+from ninja import Field, Schema
+from ninja.errors import HttpError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic_core import PydanticCustomError
+
+from access import fields
+from jobs import reasons
+from jobs.models import Job
+from jobs.states import State
+
+LONGEST_MINUTES = 5_256_000  # ten years: what "no limit" of a partition still has to fit in
+
+
+def _whole(value: Any) -> Any:
+    """JSON's 4 and 4.0 are whole numbers; "4" and true are not."""
+    if isinstance(value, str | bool):
+        raise PydanticCustomError("whole_number", "not a number")
+    return value
+
+
+def _no_nul(value: str) -> str:
+    if "\x00" in value:
+        raise PydanticCustomError("string_nul", "NUL")
+    return value
+
+
+Whole = Annotated[int, BeforeValidator(_whole)]
+Text = Annotated[str, AfterValidator(_no_nul)]
+
+
+class JobRequest(BaseModel):
+    """A job as it is asked for. GPUs, CPUs and memory are per node."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    project: Text = Field(description="Code of the project.")
+    allocation: Text | None = Field(
+        None, description="Code of the allocation it spends; the project's default if left out."
+    )
+    name: Text = Field(description="Begins with a letter or digit; letters, digits, spaces and . _ + - ; 64 at most.")
+    partition: Text
+    gpus: Whole = Field(0, ge=0, description="GPUs per node.")
+    gpu_type: Text | None = Field(None, description="May be left out where the partition has one type only.")
+    nodes: Whole = Field(1, ge=1)
+    cpus: Whole = Field(1, ge=1, description="CPUs per node.")
+    memory_gb: Whole = Field(4, ge=1, description="Memory per node, GiB.")
+    time_limit_minutes: Whole = Field(60, ge=1, le=LONGEST_MINUTES)
+    script: str = Field(description="The batch script; begins with #!, Unix line ends, 4 MiB at the most.")
+    environment: dict[str, str] = Field(default_factory=dict, description="Variables for the job, 100 at the most.")
+
+
+def asked(request: HttpRequest) -> tuple[dict[str, Any], dict[str, list[str]]]:
+    """The request's JSON body: (the fields that have their form, field -> what is wrong with the others).
+
+    Text that cannot be text is left in, so that the job's own rules may say it better. Raises HttpError 415 or 400.
+    """
+    if request.content_type != "application/json":
+        raise HttpError(415, "not JSON")
+    try:
+        body = json.loads(request.body)
+    except (ValueError, RecursionError) as error:
+        raise HttpError(400, "not JSON") from error
+    if not isinstance(body, dict):
+        raise HttpError(400, "not an object")
+    try:
+        JobRequest.model_validate(body)
+    except ValidationError as error:
+        wrong = fields.messages(error.errors(include_url=False, include_input=False))  # type: ignore[arg-type]
+        return _kept(body, wrong), wrong
+    return body, {}
+
+
+def _kept(body: Mapping[str, Any], wrong: Mapping[str, Any]) -> dict[str, Any]:
+    text = ("name", "partition", "script")
+    return {
+        name: value for name, value in body.items() if name not in wrong or (name in text and isinstance(value, str))
+    }
+
+
+REQUEST_BODY = {
+    "requestBody": {"required": True, "content": {"application/json": {"schema": JobRequest.model_json_schema()}}}
+}
+
+
+class JobOut(Schema):
+    """A job. `state` is one word of the portal's, `slurm_states` what Slurm says; times UTC; null: not known yet."""
+
+    id: UUID
+    name: str
+    state: Literal[tuple(State.values)]  # type: ignore[valid-type]
+    state_label: str
+    slurm_states: list[str]
+    reason: str
+    reason_label: str
+    refusal: str
+    slurm_job_id: int | None
+    url: str
+    source: Literal["portal", "outside"]
+    project: str
+    allocation: str | None
+    owner: str
+    partition: str
+    gpus: int
+    gpu_type: str
+    nodes: int
+    cpus: int
+    memory_gb: float
+    time_limit_minutes: int | None
+    allocated_gpus: int
+    node_list: str
+    exit_code: int | None
+    exit_signal: int | None
+    created_at: datetime
+    accepted_at: datetime | None
+    started_at: datetime | None
+    ended_at: datetime | None
+    seen_at: datetime | None
+    cancel_asked_at: datetime | None
+    digest: str
+
+
+class JobPage(Schema):
+    """One page, newest first; `next` is the cursor of the page of older jobs."""
+
+    items: list[JobOut]
+    next: UUID | None
+
+
+_PLAIN = (
+    "id", "name", "state", "slurm_states", "reason", "refusal", "slurm_job_id", "source", "partition", "gpus",
+    "gpu_type", "nodes", "cpus", "time_limit_minutes", "allocated_gpus", "node_list", "exit_code", "exit_signal",
+    "created_at", "accepted_at", "started_at", "ended_at", "seen_at", "cancel_asked_at", "digest",
+)  # fmt: skip
+
+
+def job_out(job: Job) -> dict[str, Any]:
+    """The values of JobOut; project and allocation must be at hand."""
+    waits = reasons.explain(job.reason) if job.reason else None
+    return {name: getattr(job, name) for name in _PLAIN} | {
+        "state_label": str(job.view.label),
+        "reason_label": str(waits.sentence) if waits else "",
+        "url": settings.PUBLIC_URL + job.get_absolute_url(),
+        "project": job.project.code,
+        "allocation": job.allocation.code if job.allocation else None,
+        "owner": job.owner_login,
+        "memory_gb": round(job.memory_mb / 1024, 2),
+    }
