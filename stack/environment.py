@@ -74,7 +74,7 @@ def _django(stack: Stack, user: str) -> dict[str, str]:
 
 def _directory(stack: Stack) -> dict[str, str]:
     return {
-        "LDAP_URL": f"ldap://127.0.0.1:{stack.tcp('ldap')}",
+        "LDAP_URL": f"ldap://{stack.host('slapd')}:{stack.tcp('ldap')}",
         "LDAP_START_TLS": "1",
         "LDAP_CA_FILE": "/srv/var/etc/ca.pem",
         "LDAP_BIND_DN": ldif.PORTAL,

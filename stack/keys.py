@@ -27,16 +27,17 @@ WORDS = (
 ADDRESSES = {
     "redis-broker": "redis+socket://:{}@/srv/var/run/redis/broker.sock?virtual_host=0",
     "redis-hints": "unix://:{}@/srv/var/run/redis/hints.sock?db=0",
-    "prometheus": "http://portal:{}@127.0.0.1:%d",
+    "prometheus": "http://portal:{}@%s",
 }
 
 
-def prepare(prometheus_port: int) -> None:
+def prepare(prometheus: str) -> None:
+    """`prometheus`: its host and port."""
     for name, user, group, mode in WORDS:
         if not (FOLDER / name).exists():
             shell.write(FOLDER / name, secrets.token_urlsafe(36), user=user, group=group, mode=mode)
         if name in ADDRESSES:
-            text = ADDRESSES[name].replace("%d", str(prometheus_port)).format(word(name))
+            text = ADDRESSES[name].replace("%s", prometheus).format(word(name))
             shell.write(FOLDER / f"{name}-url", text, user=user, group=group, mode=mode)
     _slurm_key()
     _ticket_key()

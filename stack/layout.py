@@ -62,9 +62,19 @@ class Stack:
     checkout: Path
     var: Path
     port: int
+    spread: bool = False  # each service in a container of its own, known to the others by name
 
     def tcp(self, name: str) -> int:
         return self.port + PORTS.index(name)
+
+    def host(self, name: str) -> str:
+        """Where the others reach a service."""
+        return name if self.spread else "127.0.0.1"
+
+    @property
+    def listen(self) -> str:
+        """The address services listen on: a container's own network is closed by what it is joined to."""
+        return "0.0.0.0" if self.spread else "127.0.0.1"
 
     @property
     def address(self) -> str:

@@ -23,16 +23,18 @@ ENV = {
 VAR = Path("/srv/var")
 
 
-def credentials(user: str) -> dict[str, object]:
-    """Arguments for subprocess that make a child this user, with the groups the namespace gives them."""
-    entry = pwd.getpwnam(user)
+def credentials(user: str | None) -> dict[str, object]:
+    """Arguments for subprocess that make a child this user with its groups; none needed for who we are already."""
+    entry = pwd.getpwnam(user) if user else None
+    if entry is None or entry.pw_uid == os.geteuid():
+        return {}
     return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": os.getgrouplist(user, entry.pw_gid)}
 
 
 def run(
-    argv: Sequence[str], *, user: str = "root", text: str | None = None, env: Mapping[str, str] | None = None
+    argv: Sequence[str], *, user: str | None = None, text: str | None = None, env: Mapping[str, str] | None = None
 ) -> str:
-    """Run to the end as `user`; what it printed. Raises Fault with its last line when it fails."""
+    """Run to the end as `user` (None: as we are); what it printed. Raises Fault with its last line when it fails."""
     done = subprocess.run(
         argv, input=text, text=True, capture_output=True, cwd="/", env={**ENV, **(env or {})}, **credentials(user)
     )  # type: ignore[call-overload]
@@ -42,7 +44,7 @@ def run(
     return str(done.stdout)
 
 
-def works(argv: Sequence[str], *, user: str = "root", env: Mapping[str, str] | None = None) -> bool:
+def works(argv: Sequence[str], *, user: str | None = None, env: Mapping[str, str] | None = None) -> bool:
     try:
         run(argv, user=user, env=env)
     except (Fault, OSError):

@@ -147,7 +147,7 @@ def serve(stack: Stack) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 16384)), hard))
     namespace.build(stack)
-    keys.prepare(stack.tcp("prometheus"))
+    keys.prepare(f"{stack.host('prometheus')}:{stack.tcp('prometheus')}")
     supervisor = Supervisor(table(stack))
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: setattr(supervisor, "leaving", True))

@@ -19,7 +19,7 @@ CONF = "/srv/var/slapd/slapd.conf"
 
 
 def services(stack: Stack) -> list[Service]:
-    urls = f"ldap://127.0.0.1:{stack.tcp('ldap')} ldaps://127.0.0.1:{stack.tcp('ldaps')} {LDAPI}"
+    urls = f"ldap://{stack.listen}:{stack.tcp('ldap')} ldaps://{stack.listen}:{stack.tcp('ldaps')} {LDAPI}"
     return [
         Service(
             name="slapd",
@@ -34,7 +34,7 @@ def services(stack: Stack) -> list[Service]:
 
 
 def prepare() -> None:
-    _certificates()
+    certificates()
     shell.render("slapd.conf", CONF, {"suffix": SUFFIX, "modules": _modules()}, user=USER, mode=0o600)
     data = HOME / "data"
     if not (data / ".filled").exists():
@@ -53,8 +53,8 @@ def _modules() -> str:
     )
 
 
-def _certificates() -> None:
-    """An authority and a server certificate for 127.0.0.1 and localhost, for ten years."""
+def certificates() -> None:
+    """An authority and a server certificate for slapd's names, for ten years."""
     if (HOME / "server.pem").exists() and CA.exists():
         return
     new = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "3650"]
@@ -72,7 +72,8 @@ def _certificates() -> None:
         "/CN=localhost",
     ]
     shell.run([*request, "-keyout", str(HOME / "server.key"), "-out", str(HOME / "server.csr")])
-    (HOME / "server.ext").write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\nextendedKeyUsage=serverAuth\n")
+    names = "subjectAltName=DNS:localhost,DNS:slapd,IP:127.0.0.1"
+    (HOME / "server.ext").write_text(f"{names}\nextendedKeyUsage=serverAuth\n")
     sign = ["openssl", "x509", "-req", "-in", str(HOME / "server.csr"), "-CA", str(CA), "-CAkey", str(HOME / "ca.key")]
     sign += ["-days", "3650", "-extfile", str(HOME / "server.ext"), "-out", str(HOME / "server.pem")]
     shell.run([*sign, "-CAcreateserial", "-CAserial", str(HOME / "ca.srl")])

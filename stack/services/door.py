@@ -18,9 +18,8 @@ def services(stack: Stack) -> list[Service]:
 
 def _nginx(stack: Stack) -> Service:
     def prepare() -> None:
-        shell.render("nginx.conf", NGINX, {"port": stack.tcp("door")})
-        Path("/srv/var/log/nginx-access.log").touch()
-        shutil.chown("/srv/var/log/nginx-access.log", "bancada-nginx")
+        access = "/dev/stdout" if stack.spread else _access_log()
+        shell.render("nginx.conf", NGINX, {"listen": f"{stack.listen}:{stack.tcp('door')}", "access_log": access})
 
     return Service(
         name="nginx",
@@ -33,13 +32,19 @@ def _nginx(stack: Stack) -> Service:
     )
 
 
+def _access_log() -> str:
+    path = Path("/srv/var/log/nginx-access.log")
+    path.touch()
+    shutil.chown(path, "bancada-nginx")
+    return str(path)
+
+
 def _prometheus(stack: Stack) -> Service:
     folder, port = "/srv/var/prometheus", stack.tcp("prometheus")
 
     def prepare() -> None:
-        shell.render(
-            "prometheus.yml", f"{folder}/prometheus.yml", {"door": stack.tcp("door")}, user="bancada-prometheus"
-        )
+        door = {"door": f"{stack.host('nginx')}:{stack.tcp('door')}"}
+        shell.render("prometheus.yml", f"{folder}/prometheus.yml", door, user="bancada-prometheus")
         hashed = _bcrypt(keys.word("prometheus"))
         web = f"basic_auth_users:\n  portal: {hashed}\n"
         shell.write(f"{folder}/web.yml", web, user="bancada-prometheus", mode=0o400)
@@ -54,7 +59,7 @@ def _prometheus(stack: Stack) -> Service:
         argv=[
             "prometheus",
             *options,
-            f"--web.listen-address=127.0.0.1:{port}",
+            f"--web.listen-address={stack.listen}:{port}",
             "--storage.tsdb.retention.time=15d",
             "--log.level=warn",
         ],

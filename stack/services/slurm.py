@@ -14,6 +14,7 @@ from stack.service import Service
 CONF = Path("/srv/var/slurm/slurm.conf")
 MUNGE = "/srv/var/run/munge/munge.sock"
 MARIADB = "/srv/var/run/mariadb/mariadb.sock"
+MARIADB_INIT = "/srv/var/mariadb/init.sql"
 REST = "/srv/var/run/slurmrestd/rest.sock"
 ENV = {"SLURM_CONF": str(CONF)}
 OWNER = "bancada-slurmctld"
@@ -50,6 +51,7 @@ def _munge_key() -> None:
 def _mariadb() -> Service:
     argv = ["mariadbd", "--no-defaults", "--datadir=/srv/var/mariadb/data", f"--socket={MARIADB}", "--skip-networking"]
     argv += ["--pid-file=/srv/var/mariadb/pid", "--innodb-buffer-pool-size=64M", "--innodb-lock-wait-timeout=900"]
+    argv += [f"--init-file={MARIADB_INIT}"]
     return Service(
         name="mariadb",
         argv=[*argv, "--innodb-log-file-size=64M", "--performance-schema=OFF", "--skip-log-bin"],
@@ -57,7 +59,6 @@ def _mariadb() -> Service:
         sets=("slurm",),
         prepare=_mariadb_data,
         ready=lambda: shell.works(["mariadb-admin", "--no-defaults", f"--socket={MARIADB}", "ping"]),
-        finish=_mariadb_user,
         grace=30,
     )
 
@@ -69,19 +70,19 @@ def _mariadb_data() -> None:
         argv = ["mariadb-install-db", "--no-defaults", f"--datadir={data}", "--skip-test-db", "--skip-name-resolve"]
         argv += ["--auth-root-authentication-method=socket", "--auth-root-socket-user=root"]
         shell.run(argv, user="bancada-mariadb")
-
-
-def _mariadb_user() -> None:
-    """slurmdbd's account: the kernel says who asks, no password."""
+    # run at every start, before it answers anybody; slurmdbd's account: the kernel says who asks, no password
     statements = f"""CREATE DATABASE IF NOT EXISTS slurm_acct_db;
-        CREATE USER IF NOT EXISTS '{OWNER}'@'localhost' IDENTIFIED VIA unix_socket;
-        GRANT ALL ON slurm_acct_db.* TO '{OWNER}'@'localhost';"""
-    shell.run(["mariadb", "--no-defaults", f"--socket={MARIADB}"], text=statements)
+CREATE USER IF NOT EXISTS '{OWNER}'@'localhost' IDENTIFIED VIA unix_socket;
+GRANT ALL ON slurm_acct_db.* TO '{OWNER}'@'localhost';
+"""
+    shell.write(MARIADB_INIT, statements, user="bancada-mariadb", mode=0o600)
 
 
 def _slurmdbd(stack: Stack) -> Service:
     def prepare() -> None:
-        values = {"port": stack.tcp("slurmdbd"), "munge": MUNGE, "owner": OWNER}
+        values = {"port": stack.tcp("slurmdbd"), "munge": MUNGE, "owner": OWNER, "address": stack.host("slurmdbd")}
+        values["host"] = "slurmdbd" if stack.spread else "localhost"
+        values["communication"] = _loopback(stack, "NoInAddrAny")
         shell.render("slurmdbd.conf", CONF.with_name("slurmdbd.conf"), values, user=OWNER, mode=0o600)
         configure(stack)
 
@@ -103,13 +104,25 @@ def _slurmdbd(stack: Stack) -> Service:
 
 def configure(stack: Stack) -> None:
     """slurm.conf and what stands beside it."""
-    nodes = {f"port_{name}": stack.tcp(name) for name in NODES}
-    values = {"host": os.uname().nodename, "port": stack.tcp("slurmctld"), "dbd_port": stack.tcp("slurmdbd"), **nodes}
-    shell.render("slurm.conf", CONF, values | {"munge": MUNGE, "owner": OWNER})
+    values: dict[str, object] = {"munge": MUNGE, "owner": OWNER} | {node: _where(stack, node) for node in NODES}
+    values |= {"port": stack.tcp("slurmctld"), "dbd_port": stack.tcp("slurmdbd"), "dbd_host": stack.host("slurmdbd")}
+    values["controller"] = "slurmctld" if stack.spread else f"{os.uname().nodename}(127.0.0.1)"
+    values["communication"] = _loopback(stack, "NoInAddrAny,NoCtldInAddrAny")
+    shell.render("slurm.conf", CONF, values)
     if release() >= (23, 2):  # before, the plugin cannot be switched off, and nothing loads it
         shell.write(CONF.with_name("cgroup.conf"), "CgroupPlugin=disabled\n")
     shell.write(CONF.with_name("gres.conf"), "".join(_gres(node) for node in NODES))
     shutil.copyfile(INSIDE_CHECKOUT / "contrib" / "job_submit.lua", CONF.with_name("job_submit.lua"))
+
+
+def _where(stack: Stack, node: str) -> str:
+    host = node if stack.spread else os.uname().nodename
+    return f"NodeHostname={host} NodeAddr={stack.host(node)} Port={stack.tcp(node)}"
+
+
+def _loopback(stack: Stack, words: str) -> str:
+    """On one machine, listen on the named address only; in a container of its own, on all of its networks."""
+    return "" if stack.spread else f"CommunicationParameters={words}"
 
 
 def release() -> tuple[int, int]:
