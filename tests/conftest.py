@@ -10,6 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 _ENV = {
+    "DJANGO_SETTINGS_MODULE": "portal.settings",  # here and not in pyproject.toml: it needs the rest set before
     "BANCADA_SECRET_KEY": "unit-tests-only-0123456789abcdef0123456789abcdef",
     "BANCADA_PUBLIC_URL": "http://127.0.0.1:8000",
     "BANCADA_ALLOW_PLAIN_HTTP": "1",

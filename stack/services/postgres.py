@@ -37,7 +37,7 @@ def services() -> list[Service]:
             argv=[str(programs() / "postgres"), "-D", str(DATA)],
             user=USER,
             prepare=prepare,
-            ready=lambda: shell.works([str(programs() / "pg_isready"), "-q", "-h", SOCKETS]),
+            ready=lambda: shell.works([str(programs() / "pg_isready"), "-q", "-h", SOCKETS, "-U", "postgres"]),
             finish=finish,
             stop=signal.SIGINT,  # fast shutdown: does not wait for clients
             grace=20,
