@@ -1,1 +1,60 @@
 """How the portal speaks to Slurm: plain Python, no Django."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slurm.contract import Accounts, Gateway
+
+if TYPE_CHECKING:
+    from slurm.rest import RestGateway
+    from slurm.tokens import Tokens
+
+SIGNER = "/run/bancada/signer.sock"
+CONF = "/etc/slurm/slurm.conf"
+_REST, _FAKE = "rest+unix://", "fake:"
+
+
+def connect(
+    url: str, *, signer: str | Path | Tokens = SIGNER, conf: str | Path = CONF, deadline: float = 10.0
+) -> Gateway:
+    """The gateway an address names; nothing is opened before the first call.
+
+    rest+unix:///path/rest.sock   slurmrestd on a Unix socket, with squeue and sacct under `conf` for the bulk
+    fake:NAME                     a cluster in this process's memory, the same for every caller of that name
+
+    `signer` is the signer's socket (or any Tokens), `deadline` seconds for each request. slurmrestd itself takes 9 s
+    to say that slurmctld refuses connections: a shorter deadline turns that Unreachable into Unanswered.
+    """
+    if url.startswith(_FAKE):
+        from slurm import fake
+
+        return fake.named(url.removeprefix(_FAKE)).gateway()
+    return _rest(url, signer, conf, deadline)
+
+
+def accounts(
+    url: str, *, signer: str | Path | Tokens = SIGNER, conf: str | Path = CONF, deadline: float = 30.0
+) -> Accounts:
+    """The administrator's door of the same cluster; the signer lets only the worker's uid through it."""
+    if url.startswith(_FAKE):
+        from slurm import fake
+
+        return fake.named(url.removeprefix(_FAKE)).accounts()
+    from slurm.sacctmgr import Sacctmgr
+
+    return Sacctmgr(_rest(url, signer, conf, deadline))
+
+
+def _rest(url: str, signer: str | Path | Tokens, conf: str | Path, deadline: float) -> RestGateway:
+    from slurm.commands import Commands
+    from slurm.rest import RestGateway
+    from slurm.tokens import SignerTokens
+    from slurm.wire import Wire
+
+    if not url.startswith(_REST):
+        raise ValueError(f"not an address of Slurm: {url!r} (rest+unix:///path/rest.sock or fake:NAME)")
+    tokens = SignerTokens(signer) if isinstance(signer, str | Path) else signer
+    wire = Wire(url.removeprefix(_REST), deadline=deadline)
+    return RestGateway(wire, tokens, Commands(str(conf), deadline))

@@ -53,7 +53,12 @@ class Submission:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class JobRecord:
-    """One job (or array task) as Slurm has it. Times are aware UTC datetimes or None; `states` is Slurm's set."""
+    """One job (or array task) as Slurm has it. Times are aware UTC datetimes or None; `states` is Slurm's set.
+
+    An array task carries the array's own id in `job_id`, which stays the same when Slurm gives the task a number.
+    Slurm moves `submit_time` at every requeue (restart_count > 0): it names a run, and with restart_count 0 the job.
+    Where text is all Slurm gives, `states` holds the one it prints: {"COMPLETING"} may stand alone for a moment.
+    """
 
     job_id: int
     submit_time: datetime
@@ -86,6 +91,9 @@ class JobRecord:
     standard_output: str = ""
     standard_error: str = ""
     requested_gpus_per_node: int = 0
+    # while pending: when the scheduler thinks it will start (start_time stays None until it has)
+    expected_start_time: datetime | None = None
+    from_accounting: bool = False  # slurmdbd's word: slurmctld may not have the job (any more)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

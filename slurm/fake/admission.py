@@ -1,0 +1,59 @@
+"""What the fake slurmctld refuses at the door. Requests that merely cannot run now, or ever, are accepted held."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slurm.contract import Refused, Submission
+
+if TYPE_CHECKING:
+    from slurm.fake.cluster import Cluster, Membership
+
+
+def check(cluster: Cluster, asked: Submission, user: str) -> None:
+    """Raise Refused with the errno the real one answers."""
+    if asked.partition not in cluster.partitions:
+        raise Refused("Invalid partition name specified", code=2000)
+    member = _membership(cluster, asked, user)
+    if member is None:
+        raise Refused("Invalid account or account/partition combination specified", code=2045)
+    if asked.qos not in member.qos or asked.qos not in cluster.qos:
+        raise Refused("Invalid qos specification", code=2066)
+    if not asked.environment:
+        raise Refused("environment must be set", code=2127)
+    if not asked.script.startswith("#!"):
+        raise Refused("This does not look like a batch script", code=2125)
+    _limits(cluster, asked, user, member)
+
+
+def _membership(cluster: Cluster, asked: Submission, user: str) -> Membership | None:
+    mine = cluster.associations
+    return mine.get((asked.account, user, asked.partition)) or mine.get((asked.account, user, ""))
+
+
+def _limits(cluster: Cluster, asked: Submission, user: str, member: Membership) -> None:
+    """Only these refuse: too many jobs, and with DenyOnLimit a job that breaks a limit standing alone."""
+    waiting = [job for job in cluster.present() if not job.is_over]
+    own = [job for job in waiting if (job.user, job.asked.account) == (user, asked.account)]
+    of_qos = [job for job in waiting if job.asked.qos == asked.qos]
+    qos = cluster.qos[asked.qos]
+    most = qos.limits.jobs_submitted
+    if member.max_submit_jobs is not None and len(own) >= member.max_submit_jobs:
+        raise Refused(_POLICY, code=2050)
+    if most is not None and len(of_qos) >= most:
+        raise Refused(_POLICY, code=2050)
+    if qos.deny_on_limit and _breaks_alone(cluster, asked):
+        raise Refused(_POLICY, code=2050)
+
+
+def _breaks_alone(cluster: Cluster, asked: Submission) -> bool:
+    limits, gpus = cluster.qos[asked.qos].limits, asked.gpus * asked.nodes
+    typed = limits.gpus_by_type.get(asked.gpu_type)
+    return (
+        (limits.gpus_at_once is not None and gpus > limits.gpus_at_once)
+        or (typed is not None and gpus > typed)
+        or (limits.longest_minutes is not None and asked.time_limit_minutes > limits.longest_minutes)
+    )
+
+
+_POLICY = "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"

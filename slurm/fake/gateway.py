@@ -1,0 +1,144 @@
+"""The Gateway of a fake cluster: the same answers, refusals and silences as the real one."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Collection, Sequence
+from datetime import datetime
+from typing import TypeVar
+
+from slurm import search
+from slurm.contract import JobRecord, NodeRecord, PartitionRecord, Refused, Submission
+from slurm.fake import admission, hardware, scheduling
+from slurm.fake.cluster import Cluster
+from slurm.fake.jobs import FakeJob
+
+T = TypeVar("T")
+
+
+@dataclasses.dataclass(frozen=True)
+class FakeGateway:
+    """Speaks for `cluster`, to which tests hold the strings."""
+
+    cluster: Cluster
+
+    def version(self) -> str:
+        return self._read(lambda: self.cluster.release)
+
+    def submit(self, submission: Submission, *, as_user: str) -> int:
+        job_id = self._act(lambda: self._accept(submission, as_user), as_user)
+        self.cluster.health.answer()
+        return job_id
+
+    def _accept(self, asked: Submission, user: str) -> int:
+        admission.check(self.cluster, asked, user)
+        return self.cluster.accept(asked, user).job_id
+
+    def release(self, job_id: int, *, as_user: str) -> None:
+        self._act(lambda: self._set_held(job_id, as_user, ""), as_user)
+
+    def hold(self, job_id: int, *, as_user: str) -> None:
+        self._act(lambda: self._set_held(job_id, as_user, "JobHeldUser"), as_user)
+
+    def _set_held(self, job_id: int, user: str, held: str) -> None:
+        job = self._own(job_id, user, code=2010)
+        if job.is_over:
+            raise Refused("Job has already finished", code=2084)
+        job.held, job.reason = held, held
+        if not held and not job.was_released:
+            job.was_released, job.run.eligible_time = True, self.cluster.now
+
+    def cancel(self, job_id: int, *, as_user: str) -> None:
+        self._act(lambda: self.end(self._own(job_id, as_user, code=2017)), as_user)
+
+    def end(self, job: FakeJob) -> None:
+        """What a cancel does, by whomever."""
+        if job.is_over:
+            raise Refused(f"job {job.job_id} is over already", code=2021)
+        signal = scheduling.SIGTERM if job.is_running else None
+        scheduling.end(job, self.cluster.now, "CANCELLED", exit_code=None if signal else 0, signal=signal)
+
+    def job(self, job_id: int, *, as_user: str | None = None) -> JobRecord | None:
+        def look() -> JobRecord | None:
+            try:
+                found = self.cluster.get(job_id)
+            except Refused:
+                return None
+            return found.full() if as_user in (None, found.user) else None
+
+        return self._read(look, as_user)
+
+    def jobs(self) -> Sequence[JobRecord]:
+        return self._read(lambda: [job.record() for job in self.cluster.present()])
+
+    def accounting(self, *, since: datetime, job_ids: Collection[int] = ()) -> Sequence[JobRecord]:
+        def look() -> list[JobRecord]:
+            rows = [row for job in self.cluster.every_job for row in _rows(job)]
+            wanted = [row for row in rows if not job_ids or row.job_id in job_ids]
+            return [row for row in wanted if row.end_time is None or row.end_time >= since]
+
+        self.cluster.health.check("slurmdbd")
+        return self._locked(look)
+
+    def find(self, *, comment: str, uid: int, account: str, since: datetime) -> Sequence[JobRecord]:
+        return search.find(self, search.Wanted(comment, uid, account, since.replace(microsecond=0)))
+
+    def accounting_details(self, account: str, since: datetime, uid: int) -> Sequence[JobRecord]:
+        """With free text; as in the real one the comments are there only once a job is over."""
+        by_key = {(job.job_id, job.uid, run.submit_time): job for job in self.cluster.every_job for run in job.runs}
+        rows = [row for row in self.accounting(since=since) if (row.account, row.uid) == (account, uid)]
+        return [by_key[row.job_id, row.uid, row.submit_time].full(row) for row in rows if row.end_time is not None]
+
+    def accounting_backlog(self) -> int:
+        return 0
+
+    def nodes(self) -> Sequence[NodeRecord]:
+        cluster = self.cluster
+        return self._read(
+            lambda: [
+                hardware.node_record(node, scheduling.taken(cluster, node.name), cluster.partitions)
+                for node in cluster.nodes.values()
+            ]
+        )
+
+    def partitions(self) -> Sequence[PartitionRecord]:
+        cluster = self.cluster
+        return self._read(
+            lambda: [hardware.partition_record(one, cluster.nodes) for one in cluster.partitions.values()]
+        )
+
+    def _own(self, job_id: int, user: str, *, code: int) -> FakeJob:
+        job = self.cluster.get(job_id)
+        if job.user != user:
+            raise Refused("Invalid user id" if code == 2010 else f"Slurm has no job {job_id} for {user}", code=code)
+        return job
+
+    def _read(self, look: Callable[[], T], as_user: str | None = None) -> T:
+        self._may_be_signed_for(as_user)
+        self.cluster.health.check("slurmrestd", "slurmctld")
+        return self._locked(look)
+
+    def _act(self, deed: Callable[[], T], as_user: str | None) -> T:
+        self._may_be_signed_for(as_user)
+        if self.cluster.health.to_raise:
+            raise self.cluster.health.to_raise.popleft()
+        self.cluster.health.act(deed)
+        return self._locked(deed)
+
+    def _locked(self, what: Callable[[], T]) -> T:
+        with self.cluster.lock:
+            self.cluster.tick()
+            return what()
+
+    def _may_be_signed_for(self, user: str | None) -> None:
+        if user is not None and user not in self.cluster.users:
+            raise Refused("the signer refused: no such user on this system")
+
+
+def _rows(job: FakeJob) -> list[JobRecord]:
+    """slurmdbd hears of a job when it becomes eligible, or when it ends."""
+    return [
+        job.record(number=number, from_accounting=True)
+        for number, run in enumerate(job.runs)
+        if run.is_over or job.was_released
+    ]

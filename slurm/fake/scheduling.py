@@ -1,0 +1,85 @@
+"""The fake cluster's scheduler: pure rules over its jobs, in order of submission."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from slurm.fake import hardware
+from slurm.fake.jobs import FakeJob
+
+if TYPE_CHECKING:
+    from slurm.fake.cluster import Cluster
+
+SIGTERM = 15
+
+
+def look(cluster: Cluster) -> None:
+    """End what has run out of time, start what fits, and say of the rest why not."""
+    now = cluster.now
+    for job in _running(cluster):
+        limit = job.ends_by()
+        if limit and limit <= now:
+            end(job, limit, "TIMEOUT", exit_code=0, signal=None)
+            job.reason = "TimeLimit"
+    if cluster.is_scheduling:
+        for job in cluster.present():
+            if job.run.state == "PENDING" and not job.held:
+                _consider(cluster, job, now)
+
+
+def end(job: FakeJob, at: datetime, state: str, *, exit_code: int | None, signal: int | None) -> None:
+    run = job.run
+    run.state, run.end_time, run.exit_code, run.exit_signal = state, at, exit_code, signal
+
+
+def taken(cluster: Cluster, node: str) -> list[hardware.Share]:
+    return [job.share for job in _running(cluster) if node in job.run.nodes]
+
+
+def _running(cluster: Cluster) -> list[FakeJob]:
+    return [job for job in cluster.every_job if job.is_running and not job.is_lost]
+
+
+def _consider(cluster: Cluster, job: FakeJob, now: datetime) -> None:
+    partition = cluster.partitions[job.asked.partition]
+    run = job.run
+    job.reason = _impossible(cluster, job, partition) or _limited(cluster, job)
+    if job.reason:
+        return
+    if run.eligible_time and run.eligible_time > now:
+        job.reason = "BeginTime"
+        return
+    room = [name for name in partition.nodes if hardware.has_room(cluster.nodes[name], job.share, taken(cluster, name))]
+    if len(room) < job.asked.nodes:
+        job.reason = "Resources"
+        return
+    run.state, run.start_time, run.nodes = "RUNNING", now, tuple(room[: job.asked.nodes])
+
+
+def _impossible(cluster: Cluster, job: FakeJob, partition: hardware.Partition) -> str:
+    if partition.state != "UP":
+        return "PartitionDown"
+    if partition.max_time_minutes and job.asked.time_limit_minutes > partition.max_time_minutes:
+        return "PartitionTimeLimit"
+    fitting = [name for name in partition.nodes if hardware.could_hold(cluster.nodes[name], job.share)]
+    most = min(len(fitting), partition.max_nodes or len(fitting))
+    return "" if job.asked.nodes <= most else "BadConstraints"
+
+
+def _limited(cluster: Cluster, job: FakeJob) -> str:
+    """The wall of its QOS: the job waits, it is not refused."""
+    limits = cluster.qos[job.asked.qos].limits
+    mates = [other for other in _running(cluster) if other.asked.qos == job.asked.qos]
+    used = sum(mate.gpus for mate in mates)
+    typed = sum(mate.gpus for mate in mates if mate.asked.gpu_type == job.asked.gpu_type)
+    cap = limits.gpus_by_type.get(job.asked.gpu_type)
+    if job.gpus and limits.gpus_at_once is not None and used + job.gpus > limits.gpus_at_once:
+        return "QOSGrpGRES"
+    if job.gpus and cap is not None and typed + job.gpus > cap:
+        return "QOSGrpGRES"
+    if limits.jobs_running is not None and len(mates) >= limits.jobs_running:
+        return "QOSGrpJobsLimit"
+    if limits.longest_minutes is not None and job.asked.time_limit_minutes > limits.longest_minutes:
+        return "QOSMaxWallDurationPerJobLimit"
+    return ""
