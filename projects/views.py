@@ -8,6 +8,7 @@ from django.shortcuts import render
 
 from access import gate
 from access.permissions import Permission
+from access.roles import Role
 from projects.models import Membership, Project
 
 
@@ -16,6 +17,13 @@ def projects(request: HttpRequest) -> HttpResponse:
     """The projects the person may see; theirs first."""
     rows = gate.allowing(Project.objects.all(), request.user, Permission.PROJECT_VIEW)
     roles = dict(Membership.objects.active().filter(user=request.user).values_list("project_id", "role"))
-    lines = [{"project": row, "role": roles.get(row.pk, "")} for row in rows[:500]]
+    lines = [
+        {"project": row, "role": roles.get(row.pk, ""), "role_name": _role_name(roles.get(row.pk))}
+        for row in rows[:500]
+    ]
     lines.sort(key=lambda line: (not line["role"], line["project"].title))  # type: ignore[union-attr]
     return render(request, "projects/list.html", {"lines": lines})
+
+
+def _role_name(role: str | None) -> str:
+    return str(Role(role).label) if role else ""

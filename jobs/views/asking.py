@@ -83,6 +83,7 @@ def _context(request: HttpRequest, form: JobForm, project: Project, theirs: list
         "project": project,
         "projects": theirs,
         "partitions": partitions,
+        "gpu_types": sorted({name for row in partitions for name in row.gpu_types}),
         "allocations": reads.spendable(project),
         "key": str(uuid7()),  # a double click sends the same key twice and makes one job
         "limits": {

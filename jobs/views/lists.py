@@ -81,4 +81,13 @@ def cluster(request: HttpRequest) -> HttpResponse:
         {"row": row, "waiting": queue.get(row.name, 0), "nodes": [n for n in nodes if n.name in row.node_names]}
         for row in Partition.objects.all()
     ]
-    return render(request, "cluster/overview.html", {"nodes": nodes, "partitions": partitions, "running": running})
+    return render(
+        request,
+        "cluster/overview.html",
+        {
+            "nodes": nodes,
+            "partitions": partitions,
+            "running": running,
+            "own_running": [job for job in running if job.owner_id == request.user.pk],
+        },
+    )

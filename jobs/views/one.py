@@ -28,7 +28,11 @@ def _context(request: HttpRequest, job: Job) -> dict[str, Any]:
     return {
         "job": job,
         "project": job.project,
-        "runs": list(Run.objects.filter(handover__job=job).order_by("handover__attempt", "restart_count")),
+        "runs": list(
+            Run.objects.filter(handover__job=job)
+            .select_related("handover")
+            .order_by("handover__attempt", "restart_count")
+        ),
         "reason": reasons.explain(job.reason) if job.state in (State.WAITING, State.HELD, State.REQUEUED) else None,
         "can_cancel": job.is_open
         and job.cancel_asked_at is None

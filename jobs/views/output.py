@@ -38,13 +38,13 @@ def log(request: HttpRequest, pk: str) -> HttpResponse:
         return _down()
     response = HttpResponse(chunk.data, content_type="text/plain; charset=utf-8")
     _describe(response, chunk)
-    if offset < 0 and chunk.data:
+    if chunk.data and (offset < 0 or "numbered" in request.GET):
         response["X-Log-Line"] = _line(request, job, stream, chunk.offset)
     return response
 
 
 def _line(request: HttpRequest, job: reading.Job, stream: str, offset: int) -> str:
-    """Which line a tail begins in; "" where the file is too long to count at once."""
+    """Which line these bytes begin in; "" where the file is too long to count at once."""
     try:
         place = reading.line(job=job, by=request.user, stream=stream, offset=offset)  # type: ignore[arg-type]
     except reading.ReaderDown:

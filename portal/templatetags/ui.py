@@ -124,21 +124,26 @@ def _share(part: float, whole: float) -> float:
 
 @register.simple_tag
 def bar(
-    used: float, whole: float, label: object, committed: float = 0, css: str = "", tone: str = "used"
+    used: float,
+    whole: float,
+    label: object,
+    committed: float = 0,
+    css: str = "",
+    tone: str = "used",
+    notches: bool = False,
 ) -> SafeString:
-    """Used (solid) and committed (hatched) of a whole, as an SVG without a style attribute."""
+    """Used (solid) and committed (hatched) of a whole, as an SVG without a style attribute; notches at 80 and 95 %."""
     first = _share(used, whole)
     second = min(_share(committed, whole), 100 - first)
     hatch = format_html('<rect x="{}%" width="{}%" height="100%" fill="url(#hatch-accent)"/>', _pc(first), _pc(second))
     return format_html(
         '<svg class="{}" role="img" aria-label="{}"><rect class="track" width="100%" height="100%" rx="1"/>'
-        '<rect class="{}" width="{}%" height="100%" rx="1"/>{}</svg>',
-        f"bar {css}".strip(),
-        label,
-        tone,
-        _pc(first),
-        hatch if second else "",
-    )
+        '<rect class="{}" width="{}%" height="100%" rx="1"/>{}{}</svg>',
+        f"bar {css}".strip(), label, tone, _pc(first), hatch if second else "", _NOTCHES if notches else "",
+    )  # fmt: skip
+
+
+_NOTCHES = SafeString("".join(f'<line class="notch" x1="{at}%" x2="{at}%" y1="-3" y2="100%"/>' for at in (80, 95)))
 
 
 def _pc(share: float) -> str:

@@ -123,6 +123,14 @@ export class LogLines {
     this.replace(gap, fresh);
   }
 
+  /** The server's count: the piece that begins at this byte begins in this line. */
+  anchor(offset, line) {
+    const piece = this.pieces.find(({ from, starts }) => starts && from === offset);
+    if (!piece) return;
+    piece.anchor = line;
+    this.recount();
+  }
+
   replace(piece, others) {
     if (others.length && piece.anchor) others[0].anchor ??= others[0].from === piece.from ? piece.anchor : null;
     this.pieces.splice(this.pieces.indexOf(piece), 1, ...others);

@@ -3,7 +3,8 @@
 
 const JOIN = -65536;      // start that far from the end
 const PIECE = 262144;     // bytes a request may bring
-const SLOWEST = 30_000;
+const SLOWEST = 30_000;   // ms between two tries to connect
+const POLL = 1500;        // ms between two questions
 
 // A generation's name grows with the head of the file: one that begins with the other is the same writing.
 const same = (one, other) => one == null || other == null || one.startsWith(other) || other.startsWith(one);
@@ -112,12 +113,13 @@ export class LogSource extends EventTarget {
       if (found?.refused) { this.bye("refused"); break; }
       this.emit("link", { state: found ? "polling" : "offline" });
       if (found) this.heard(found);
-      if (found?.bytes.length < PIECE || !found) await wait(found?.state === "ended" ? 5000 : 1500);
+      if (!found || found.bytes.length < PIECE) await wait(POLL);
     }
     this.polling = false;
   }
 
-  heard({ bytes, offset, size, generation, state, age, line }) {
+  heard({ down, bytes, offset, size, generation, state, age, line }) {
+    if (down) { this.emit("at", { size: null, state: "failed", age: null }); return; }
     if (!same(generation, this.generation)) { this.renew(generation); return; }
     if (generation) this.generation = generation;
     this.emit("at", { size, state, age });
@@ -129,11 +131,12 @@ export class LogSource extends EventTarget {
   }
 
   async ask(offset, limit = PIECE) {
-    const answer = await fetch(this.address({ offset, limit }), { cache: "no-store", redirect: "manual" });
+    const answer = await fetch(this.address({ offset, limit, numbered: 1 }), { cache: "no-store", redirect: "manual" });
     if ([401, 403, 404].includes(answer.status) || answer.type === "opaqueredirect") return { refused: true };
+    if (answer.status === 503) return { down: true, bytes: new Uint8Array(0) };
     if (!answer.ok) throw new Error(`the log answered ${answer.status}`);
     const told = (name) => answer.headers.get(`X-Log-${name}`);
-    const number = (name) => (told(name) === null ? null : Number(told(name)));
+    const number = (name) => (told(name) ? Number(told(name)) : null);
     return {
       bytes: new Uint8Array(await answer.arrayBuffer()), offset: number("Offset") ?? offset, size: number("Size"),
       generation: told("Generation"), state: told("State"), age: number("Age"), line: number("Line"),
@@ -143,7 +146,7 @@ export class LogSource extends EventTarget {
   /** Some bytes of a range, for gaps and jumps; null where they cannot be had or belong to another generation. */
   async range(from, to) {
     const found = await this.ask(from, Math.min(PIECE, to - from)).catch(() => null);
-    if (!found || found.refused || !found.bytes.length) return null;
+    if (!found?.bytes?.length) return null;
     return same(found.generation, this.generation) ? found : null;
   }
 

@@ -4,7 +4,7 @@ import { ago, bytes, say } from "./words.js";
 
 const FRESH = new Set(["live", "polling", "ended"]);
 const ABSENT = {
-  missing: "no_output", gone: "gone", joined: "joined", denied: "not_shown", "not-owner": "not_shown",
+  waiting: "no_output", missing: "no_output", gone: "gone", joined: "joined", denied: "not_shown", "not-owner": "not_shown",
   "not-regular": "not_shown", failed: "unreadable",
 };
 
@@ -30,7 +30,6 @@ export class LogStatus {
   became(state) {
     this.part("empty").textContent = ABSENT[state] ? say(ABSENT[state]) : "";
     this.viewer.dataset.state = state ?? "";
-    if (state === "ended" && this.file.state) announce(say("complete"));
   }
 
   link(state) {
@@ -45,9 +44,18 @@ export class LogStatus {
     if (reason !== "ended") this.tell(say("refused"));
   }
 
+  // Whether the job is over and all that it wrote is here.
+  whole() {
+    const { viewer, file } = this;
+    const whole = viewer.dataset.over === "yes" && viewer.lines.end > 0 && viewer.lines.end >= file.size;
+    if (whole && this.saidWhole === false) announce(say("complete"));
+    this.saidWhole = whole;
+    return whole;
+  }
+
   show() {
     const { viewer, file, part } = this;
-    const link = file.state === "ended" && viewer.lines.end >= file.size ? "ended" : this.linked;
+    const link = this.whole() ? "ended" : this.linked;
     part("link").textContent = say(`link_${link}`);
     part("link").parentElement.classList.toggle("fresh--old", !FRESH.has(link));
     const { lines, end } = viewer.lines;

@@ -62,11 +62,22 @@ class LogViewer extends HTMLElement {
       this.lines.append(offset, bytes, line);
       this.lines.shed(CAP, this.rows.first);
     });
+    if (!this.numbered && line === null && offset > 0) this.askNumber(offset);
+    this.numbered = true;
     this.dataset.filled = "";
     this.unseen += this.following ? 0 : this.lines.rows - before;
     if (this.following) this.rows.toEnd();
     this.tools.status.show();
     if (this.wanted) this.goTo(this.wanted);
+  }
+
+  // A tail that came by socket: which line it begins in, the server counts.
+  async askNumber(offset) {
+    const found = await this.source.range(offset, offset + 1);
+    if (!found?.line || !this.lines.rows) return;
+    this.lines.anchor(offset, found.line);
+    this.rows.refresh();
+    this.tools.status.show();
   }
 
   /** Change the rows so that those in sight stay where they are. */
@@ -85,6 +96,7 @@ class LogViewer extends HTMLElement {
     this.cache.clear();
     this.chosen = null;
     this.unseen = 0;
+    this.numbered = false;
     this.following = true;
     this.rows.p = 0;
     this.rows.refresh();

@@ -156,11 +156,10 @@ async def say(send: Any, message: dict[str, Any]) -> None:
 
 
 def page(path: str) -> str:
-    """The real fragment of the job page on a page of its own; /en and /pt choose the language, /two has two streams."""
-    streams = [("stdout", "Output"), ("stderr", "Errors")] if "two" in path else [("stdout", "Output")]
-    log = {"socket": "" if "nosocket" in path else "/ws/log", "url": "/log", "download": "/log", "streams": streams,
-           "tail": "the last lines\nwithout a script"}  # fmt: skip
-    return render_to_string("browser/log.html", {"log": log})
+    """The real fragment of the job page on a page of its own; the path says what is special: two, nosocket, over."""
+    socket = "" if "nosocket" in path else "/ws/log"
+    context = {"socket": socket, "url": "/log", "download": "/log", "separate": "two" in path, "over": "over" in path}
+    return render_to_string("browser/log.html", context)
 
 
 class Serving:
