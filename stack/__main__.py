@@ -23,6 +23,7 @@ ACTS: dict[str, Callable[[Stack, argparse.Namespace], int | None]] = {
     "logs": lambda stack, args: control.logs(stack, args.names, args.follow),
     "start": lambda stack, args: control.ask(stack, "start", args.names, print),
     "stop": lambda stack, args: control.ask(stack, "stop", args.names, print),
+    "restart": lambda stack, args: control.restart(stack, args.names),
     "exec": lambda stack, args: control.execute(stack, _plain(args.command), user=args.user),
     "manage": lambda stack, args: manage.become(stack, _plain(args.command), args.user),
     "postgres": lambda stack, args: print(throwaway.postgres(stack)),
@@ -64,7 +65,7 @@ def _plain_acts(acts: argparse._SubParsersAction[argparse.ArgumentParser], commo
         ("supervise", "used by up"),
     ):
         acts.add_parser(act, parents=[common], help=text)
-    for act in ("start", "stop"):
+    for act in ("start", "stop", "restart"):
         acts.add_parser(act, parents=[common], help=f"{act} these services").add_argument("names", nargs="+")
     install = acts.add_parser("install", parents=[common], help="install the Debian packages, starting nothing")
     install.add_argument("packages", nargs="*")

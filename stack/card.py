@@ -16,7 +16,7 @@ def write(stack: Stack) -> None:
         "address": stack.address,
         "manage": f"env PYTHONPATH={shlex.quote(str(stack.checkout))} {shlex.join(words)}",
         "var": str(stack.var),
-        "namespace_pid": control.supervisor(stack),
+        "namespace_pid": control.supervisor(stack),  # root reaches its sockets under /proc/PID/root/srv/var/run
         "sign_ins": [_sign_in(person) for person in demo.PEOPLE if not (person.must_change or person.locked)],
         "refused_sign_ins": [
             _sign_in(person) | {"why": "locked" if person.locked else "must change the password first"}

@@ -69,6 +69,13 @@ def ask(stack: Stack, act: str, names: list[str], say: Callable[[str], None]) ->
     raise Fault(f"The supervisor ended; {stack.var}/log/supervisor.log says why.")
 
 
+def restart(stack: Stack, names: list[str]) -> None:
+    """Stop these and all that need them, and start again what was stopped."""
+    stopped: list[str] = []
+    ask(stack, "stop", names, lambda line: stopped.append(line.split()[0]))
+    ask(stack, "start", [*names, *stopped], print)
+
+
 def down(stack: Stack) -> None:
     """End all that this stack started, by pid and in order, and nothing else."""
     pid = supervisor(stack)
