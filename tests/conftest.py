@@ -40,8 +40,11 @@ def _database() -> str:
 
 os.environ["DATABASE_URL"] = _database() if "DATABASE_URL" not in os.environ else os.environ["DATABASE_URL"]
 
+import django  # noqa: E402
 import pytest  # noqa: E402
 from django.db import connection  # noqa: E402
+
+django.setup()  # pytest-django does so only where it knew the settings before this file
 
 
 @pytest.fixture(scope="session")
