@@ -4,6 +4,7 @@ from django.urls import URLPattern, URLResolver, include, path
 from django.views.i18n import set_language
 
 from jobs.views import home, lists, project
+from portal import views
 from projects.views import projects
 
 # These pages join rooms, so they live in the highest room they show.
@@ -15,6 +16,7 @@ PROJECTS = [
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", home.home, name="home"),
+    path("help", views.help_page, name="help"),
     path("language", set_language, name="set_language"),
     path("jobs/", include("jobs.urls")),
     path("projects/", include((PROJECTS, "projects"))),

@@ -1,0 +1,56 @@
+"""The portal's own pages: help, made from the same tables the rest of the portal works by."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from access.permissions import OWN_PERMISSIONS, PROJECT_PERMISSIONS, Scope, codename
+from access.roles import Role, SiteRole, grants_of, site_permissions
+from accounts.models import TokenScope
+from jobs import reasons, states
+from jobs.reason_words import WAITING
+from portal.help_words import STATES
+
+ROLES = (Role.PI, Role.MANAGER, Role.RESEARCHER, Role.VIEWER)
+SITE_ROLES = (SiteRole.OPERATOR, SiteRole.AUDITOR)
+
+
+def rights() -> list[dict[str, Any]]:
+    """One row per permission: (role's label, "yes", "own" or "") for each role in a project and on the site."""
+    own = dict(OWN_PERMISSIONS)
+    return [
+        {
+            "label": label,
+            "own_label": own.get(permission, ""),
+            "cells": [(role.label, _cell(role, permission)) for role in ROLES]
+            + [(role.label, "yes" if permission in site_permissions(role) else "") for role in SITE_ROLES],
+        }
+        for permission, label in PROJECT_PERMISSIONS
+    ]
+
+
+def _cell(role: str, permission: Any) -> str:
+    held = grants_of(role)
+    if codename(permission) in held:
+        return "yes"
+    return "own" if codename(permission, Scope.OWN) in held else ""
+
+
+def help_page(request: HttpRequest) -> HttpResponse:
+    """Roles, states, reasons, limits, output, tokens and keys; open to whoever is about to sign in as well."""
+    return render(
+        request,
+        "help.html",
+        {
+            "columns": [*(role.label for role in ROLES), *(role.label for role in SITE_ROLES)],
+            "rights": rights(),
+            "states": [(states.view(state), text) for state, text in STATES.items()],
+            "reasons": [reasons.explain(code) for code in WAITING],
+            "scopes": TokenScope.labels,
+            "public_url": settings.PUBLIC_URL,
+        },
+    )
