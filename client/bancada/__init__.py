@@ -1,0 +1,1 @@
+"""A terminal's way to a Bancada portal."""

@@ -1,0 +1,186 @@
+"""The `bancada` command: verbs close to Slurm's own."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from bancada import show
+from bancada.api import Portal, Trouble
+from bancada.follow import exit_code, follow, wait
+
+
+def main(arguments: Sequence[str] | None = None, portal: Portal | None = None) -> int:
+    """Run one verb; the exit status is 0, the job's own, 1 for the portal's refusal, 2 for a wrong command line."""
+    options = _parser().parse_args(arguments)
+    try:
+        return int(options.run(portal or _portal(), options) or 0)
+    except Trouble as trouble:
+        _say(show.plain(trouble))
+        for field, messages in trouble.errors.items():
+            _say(f"  {show.plain(field)}: {show.plain(messages)}")
+        return 1
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _portal() -> Portal:
+    url, token = os.environ.get("BANCADA_URL", ""), os.environ.get("BANCADA_TOKEN", "")
+    if not url or not token:
+        raise Trouble("Set BANCADA_URL and BANCADA_TOKEN.")
+    return Portal(url, token)
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"bancada: {line}\n")
+
+
+def _print(options: argparse.Namespace, answer: Any, text: str) -> None:
+    sys.stdout.write((json.dumps(answer, indent=2, ensure_ascii=False) if options.json else text) + "\n")
+
+
+def _whoami(portal: Portal, options: argparse.Namespace) -> None:
+    answer = portal.get("/me")
+    _print(options, answer, show.me(answer))
+
+
+def _cluster(portal: Portal, options: argparse.Namespace) -> None:
+    answer = portal.get("/cluster")
+    _print(options, answer, show.cluster(answer))
+
+
+def _jobs(portal: Portal, options: argparse.Namespace) -> None:
+    mine = None if options.all else "true"
+    rows = list(portal.pages("/jobs", options.limit, project=options.project, state=options.state, mine=mine))
+    _print(options, rows, show.jobs(rows))
+
+
+def _job(portal: Portal, options: argparse.Namespace) -> None:
+    answer = portal.job(options.job)
+    _print(options, answer, show.job(answer))
+
+
+def _cancel(portal: Portal, options: argparse.Namespace) -> None:
+    answer = portal.cancel(options.job)
+    _print(options, answer, "Cancellation asked for.")
+
+
+def _submit(portal: Portal, options: argparse.Namespace) -> int:
+    answer = portal.submit(_request(options))
+    _print(options, answer, f"{answer['id']}\n{answer['url']}")
+    sys.stdout.flush()
+    if not (options.follow or options.wait):
+        return 0
+    job = _follow(portal, answer["id"], "stdout") if options.follow else wait(portal, answer["id"])
+    _say(f"{job['name']}: {job['state_label']}")
+    return exit_code(job)
+
+
+_FIELDS = (
+    "project", "allocation", "name", "partition", "gpus", "gpu_type", "nodes", "cpus", "memory_gb",
+    "time_limit_minutes",
+)  # fmt: skip
+
+
+def _request(options: argparse.Namespace) -> dict[str, Any]:
+    """What was asked for on the command line; what was not is left to the portal."""
+    source = options.script
+    try:
+        script = (sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()).decode()
+        variables = dict(one.split("=", 1) for one in options.env)
+    except (OSError, ValueError) as error:
+        raise Trouble(f"{source}: {error}") from error
+    options.name = options.name or ("stdin" if source == "-" else Path(source).stem)
+    request = {name: getattr(options, name) for name in _FIELDS if getattr(options, name) is not None}
+    return request | {"script": script} | ({"environment": variables} if variables else {})
+
+
+def _log(portal: Portal, options: argparse.Namespace) -> int:
+    job_id = portal.job_id(options.job)
+    if options.follow:
+        _follow(portal, job_id, options.stream)
+        return 0
+    offset, generation = -options.tail if options.tail else 0, ""
+    while True:
+        piece = portal.log(job_id, options.stream, offset, generation)
+        if piece.state != "open":
+            raise Trouble(f"There is no output to read: {piece.state}.")
+        _write(piece.data)
+        offset, generation = piece.offset + len(piece.data), piece.generation
+        if not piece.data or offset >= piece.size:
+            return 0
+
+
+def _follow(portal: Portal, job_id: str, stream: str) -> dict[str, Any]:
+    return follow(portal, job_id, stream, _write, _say)
+
+
+def _write(data: bytes) -> None:
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="bancada", description="Ask for GPU jobs and follow them.")
+    verbs = parser.add_subparsers(required=True, metavar="VERB")
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument("--json", action="store_true", help="print what the API answered")
+    one = argparse.ArgumentParser(add_help=False, parents=[common])
+    one.add_argument("job", help="the job's id, or its number in Slurm")
+
+    def verb(name: str, run: Any, about: str, parent: argparse.ArgumentParser = common) -> argparse.ArgumentParser:
+        added = verbs.add_parser(name, help=about, description=about, parents=[parent])
+        added.set_defaults(run=run)
+        return added
+
+    verb("whoami", _whoami, "Who the portal takes you for.")
+    verb("cluster", _cluster, "Partitions and what is free in them.")
+    verb("job", _job, "One job.", one)
+    verb("cancel", _cancel, "Ask for a job's end.", one)
+    _list_options(verb("jobs", _jobs, "Your jobs, newest first."))
+    _log_options(verb("log", _log, "A job's output.", one))
+    _submit_options(verb("submit", _submit, "Ask for a job."))
+    return parser
+
+
+def _list_options(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("-p", "--project", help="code of one project")
+    verb.add_argument("--state", help="one state, or open for all that are not over")
+    verb.add_argument("--all", action="store_true", help="of everybody whose jobs you may see")
+    verb.add_argument("--limit", type=int, default=50, help="how many at most (50)")
+
+
+def _log_options(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("-f", "--follow", action="store_true", help="go on until the job is over")
+    verb.add_argument("--stream", choices=("stdout", "stderr"), default="stdout")
+    verb.add_argument("--tail", type=int, default=0, metavar="BYTES", help="begin so many bytes before the end")
+
+
+def _submit_options(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("script", help="file with the batch script, - for standard input")
+    verb.add_argument("-p", "--project", required=True, help="code of the project")
+    verb.add_argument("--partition", required=True)
+    verb.add_argument("--allocation", help="code of the allocation to spend (the project's default)")
+    verb.add_argument("--name", help="the job's name (the file's)")
+    verb.add_argument("--gpus", type=int, help="GPUs per node")
+    verb.add_argument("--gpu-type")
+    verb.add_argument("--nodes", type=int)
+    verb.add_argument("--cpus", type=int, help="CPUs per node")
+    verb.add_argument("--memory-gb", type=int, help="memory per node, GiB")
+    verb.add_argument("--time", type=int, dest="time_limit_minutes", metavar="MINUTES", help="time limit")
+    verb.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="a variable for the job")
+    ends = verb.add_mutually_exclusive_group()
+    ends.add_argument("--follow", action="store_true", help="print its output until it is over; end with its exit code")
+    ends.add_argument("--wait", action="store_true", help="wait until it is over; end with its exit code")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,76 @@
+"""How answers look in a terminal: short lines, nothing that could steer it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+_JOB = (
+    ("id", "id"), ("name", "name"), ("state", "state_label"), ("reason", "reason_label"), ("in Slurm", "slurm_states"),
+    ("number in Slurm", "slurm_job_id"), ("refused because", "refusal"), ("project", "project"),
+    ("allocation", "allocation"), ("owner", "owner"), ("partition", "partition"), ("GPUs per node", "gpus"),
+    ("GPU type", "gpu_type"), ("nodes", "nodes"), ("CPUs per node", "cpus"), ("memory per node, GiB", "memory_gb"),
+    ("time limit, minutes", "time_limit_minutes"), ("ran on", "node_list"), ("asked for", "created_at"),
+    ("started", "started_at"), ("ended", "ended_at"), ("exit code", "exit_code"), ("signal", "exit_signal"),
+    ("page", "url"),
+)  # fmt: skip
+
+
+def plain(value: Any) -> str:
+    """Text of a value without control characters."""
+    text = ", ".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
+    return "".join(char if char.isprintable() else "�" for char in text)
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Columns as wide as they must be."""
+    cells = [list(heads), *[[plain(value) for value in row] for row in rows]]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(heads))]
+    lines = ("  ".join(map(str.ljust, row, widths)) for row in cells)
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def jobs(rows: Iterable[Mapping[str, Any]]) -> str:
+    """A list of jobs."""
+    heads = ("ID", "NUMBER", "NAME", "PROJECT", "OWNER", "STATE", "GPUS", "PARTITION")
+    return table(heads, [(
+        row["id"], row["slurm_job_id"], row["name"], row["project"], row["owner"], row["state_label"],
+        row["gpus"] * row["nodes"], row["partition"],
+    ) for row in rows])  # fmt: skip
+
+
+def job(row: Mapping[str, Any]) -> str:
+    """One job, a line for each thing that is known."""
+    known = [(label, plain(row[name])) for label, name in _JOB if row[name] not in (None, "", [])]
+    return "\n".join(f"{label:>21}  {value}" for label, value in known)
+
+
+def me(row: Mapping[str, Any]) -> str:
+    """Who is asking."""
+    token = row["token"]
+    scopes = f"\ntoken {plain(token['prefix'])}… ({plain(token['scopes'])}) until {plain(token['expires_at'])}"
+    return f"{plain(row['login'])} ({plain(row['name'])})" + (scopes if token else "")
+
+
+def cluster(picture: Mapping[str, Any]) -> str:
+    """Partitions with what is free in them, and how old that is."""
+    free: dict[str, int] = {}
+    for node in picture["nodes"]:
+        for name in node["partitions"]:
+            free[name] = free.get(name, 0) + node["gpus_free"]
+    rows = [
+        (part["name"], part["state"], len(part["nodes"]), _gpus(part), free.get(part["name"], 0), _limit(part))
+        for part in picture["partitions"]
+    ]
+    age = picture["age_seconds"]
+    seen = "never seen" if age is None else f"seen {age:.0f} s ago"
+    return f"{plain(picture['name'])}, {seen}\n" + table(("PARTITION", "STATE", "NODES", "GPUS", "FREE", "LIMIT"), rows)
+
+
+def _gpus(part: Mapping[str, Any]) -> str:
+    return ", ".join(f"{kind['total']} {name}" for name, kind in part["gpu_types"].items()) or "-"
+
+
+def _limit(part: Mapping[str, Any]) -> str:
+    minutes = part["max_time_minutes"]
+    return "-" if minutes is None else f"{minutes // 60}:{minutes % 60:02} h"
