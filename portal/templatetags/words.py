@@ -73,7 +73,18 @@ def _log() -> Words:
     }
 
 
-_GROUPS: dict[str, Callable[[], Words]] = {"frame": _frame, "log": _log}
+def _submit() -> Words:
+    return {
+        "per_node": _("{n} per node"),
+        "at_most": _("at most {n}"),
+        "at_most_time": _("at most {time}"),
+        "gpus": _plural("{n} GPU", "{n} GPUs"),
+        "left": _("Then {left} GPU·h are left. What it does not use returns when it ends."),
+        "too_much": _("Only {free} GPU·h are free in this allocation."),
+    }
+
+
+_GROUPS: dict[str, Callable[[], Words]] = {"frame": _frame, "log": _log, "submit": _submit}
 
 
 @register.simple_tag

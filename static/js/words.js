@@ -37,3 +37,12 @@ export function ago(seconds) {
   if (n < 86400) return say("ago_h", { n: Math.floor(n / 3600) });
   return say("ago_d", { n: Math.floor(n / 86400) });
 }
+
+/** Minutes as people say them: 45 min, 5 h 30 min, 2 d 4 h. */
+export function minutes(count) {
+  if (count < 60) return `${count} min`;
+  const [big, small, bigUnit, smallUnit] = count < 1440
+    ? [Math.floor(count / 60), count % 60, "h", "min"]
+    : [Math.floor(count / 1440), Math.floor((count % 1440) / 60), "d", "h"];
+  return small ? `${big} ${bigUnit} ${small} ${smallUnit}` : `${big} ${bigUnit}`;
+}

@@ -1,0 +1,81 @@
+// <job-live data-ws>: the socket of a job carries hints only ("look again"); htmx then fetches the part that lives.
+// Without a socket the page looks every five seconds. Once the job is over nothing is asked any more.
+import { announce } from "./live-region.js";
+
+const POLL = 5000;
+const SLOWEST = 30_000;
+const GENTLE = 400;  // ms: several hints at once are one look
+
+class JobLive extends HTMLElement {
+  connectedCallback() {
+    this.failures = 0;
+    this.gone = new AbortController();
+    const outside = { signal: this.gone.signal };
+    this.addEventListener("htmx:afterSwap", () => this.swapped(), outside);
+    document.addEventListener("visibilitychange", () => { if (!document.hidden) this.look(); }, outside);
+    addEventListener("online", () => { if (!this.socket) this.open(); }, outside);
+    this.state = this.dataset.state;
+    if (this.dataset.open === "yes") this.begin();
+  }
+
+  disconnectedCallback() {
+    this.gone.abort();
+    this.end();
+  }
+
+  begin() {
+    this.timer = setInterval(() => { if (!this.listening && !document.hidden) this.look(); }, POLL);
+    this.open();
+  }
+
+  end() {
+    clearInterval(this.timer);
+    clearTimeout(this.retry);
+    const { socket } = this;
+    this.socket = null;
+    this.over = true;
+    socket?.close(1000);
+  }
+
+  get listening() { return this.socket?.readyState === WebSocket.OPEN; }
+
+  open() {
+    if (this.over || !this.dataset.ws) return;
+    const socket = new WebSocket(`${location.origin.replace(/^http/, "ws")}${this.dataset.ws}`);
+    this.socket = socket;
+    socket.onopen = () => {
+      if (this.failures) this.look();  // something may have happened meanwhile
+      this.failures = 0;
+    };
+    socket.onmessage = ({ data }) => { if (JSON.parse(data).type === "look") this.look(); };
+    socket.onclose = ({ code }) => { if (socket === this.socket) this.lost(code); };
+  }
+
+  lost(code) {
+    this.socket = null;
+    if (code === 4403 || code === 4404) { this.end(); return; }
+    this.failures += 1;
+    this.retry = setTimeout(() => this.open(), Math.min(SLOWEST, 500 * 2 ** this.failures) * (0.5 + Math.random()));
+  }
+
+  // A question that is open (cancel?) is not taken away under somebody's hand.
+  look() {
+    clearTimeout(this.soon);
+    this.soon = setTimeout(() => {
+      if (this.querySelector("details.confirm[open]")) { this.look(); return; }
+      document.body.dispatchEvent(new CustomEvent("look"));
+    }, GENTLE);
+  }
+
+  swapped() {
+    const head = this.querySelector("[data-said]");
+    if (!head) return;
+    if (head.dataset.state !== this.state) announce(head.dataset.said);
+    this.state = head.dataset.state;
+    if (head.dataset.open === "yes") return;
+    document.querySelector("log-viewer")?.setAttribute("data-over", "yes");
+    this.end();
+  }
+}
+
+customElements.define("job-live", JobLive);
