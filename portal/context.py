@@ -28,6 +28,7 @@ def frame(request: HttpRequest) -> dict[str, Any]:
         "my_projects": memberships,
         "counts": {"active_jobs": SimpleLazyObject(lambda: Job.objects.filter(owner=user).open().count())},
         "frame": {
+            "can_submit": SimpleLazyObject(lambda: any(line["can_submit"] for line in memberships)),
             "can_audit": gate.site_can(user, Permission.TRAIL_READ),
             "can_operate": gate.site_can(user, Permission.CLUSTER_OPERATE),
             "theme": user.theme,

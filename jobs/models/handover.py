@@ -49,6 +49,7 @@ class Handover(models.Model):
     array_task = models.PositiveIntegerField(null=True)
     submit_time = models.DateTimeField(null=True)
     uid = models.PositiveBigIntegerField(null=True)
+    run_submit_time = models.DateTimeField(null=True)  # of its latest run: Slurm moves it at every requeue
     working_directory = models.CharField(max_length=500, blank=True)
     stdout_path = models.CharField(max_length=500, blank=True)
     stderr_path = models.CharField(max_length=500, blank=True)

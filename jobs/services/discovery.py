@@ -35,12 +35,29 @@ def _meet_one(gateway: Gateway, cluster: Cluster, project: Project, record: JobR
     full = gateway.job(record.job_id)
     if full is None or (full.submit_time, full.uid) != (record.submit_time, record.uid):
         return
+    if full.restart_count and _requeued(cluster, full):
+        return
     token = _TOKEN.fullmatch(full.admin_comment or full.comment)
     claimed = Handover.objects.filter(token=token[1]).select_related("job__owner").first() if token else None
     if claimed is None or not _is_theirs(claimed, full):
         _take_in(cluster, project, full)
     elif claimed.outcome not in _MAKING and full.reason.startswith("JobHeld"):
         discard(claimed, full)
+
+
+def _requeued(cluster: Cluster, record: JobRecord) -> bool:
+    """A requeue keeps number, uid and comment and moves the submit time: the same job, another run."""
+    rows = Handover.objects.filter(
+        cluster=cluster, slurm_job_id=record.job_id, array_task=record.array_task, uid=record.uid,
+        submit_time__lt=record.submit_time,
+    )  # fmt: skip
+    row = rows.select_related("job").order_by("-submit_time").first()
+    if row is None or row.job.name != record.name[:64]:
+        return False
+    if not row.job.is_outside and row.comment != (record.admin_comment or record.comment):
+        return False
+    Handover.objects.filter(pk=row.pk).update(run_submit_time=record.submit_time)
+    return True
 
 
 def _is_theirs(handover: Handover, record: JobRecord) -> bool:

@@ -7,7 +7,8 @@ to agree, and an unreachable scheduler changes no job.
 from __future__ import annotations
 
 from collections import defaultdict
-from datetime import datetime, timedelta
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
 
 from django.db import transaction
 from django.utils import timezone
@@ -17,17 +18,24 @@ from audit.actions import Action, Outcome
 from cluster.models import Cluster
 from jobs.models import Handover, HandoverOutcome, IntentKind, Job, Phase
 from jobs.services import discovery, outcomes, recording
+from jobs.states import is_over
 from quotas import services as quotas
 from slurm.contract import Gateway, JobRecord
 
 ABANDONED_AFTER = timedelta(seconds=60)  # twice handing.BUDGET: no living worker still works on it
 SETTLE = timedelta(seconds=30)  # of good answers, before "not there" counts
+NEVER = datetime.fromtimestamp(0, UTC)
 Key = tuple[int, int | None, datetime, int]  # Slurm's number, array task, submit time, uid
 
 
 def key_of(record: JobRecord) -> Key:
     """What names one job of Slurm for ever: the number alone comes back for somebody else."""
     return (record.job_id, record.array_task, record.submit_time, record.uid)
+
+
+def key_of_row(row: Handover) -> Key:
+    """The same of our row: by the submit time of its latest run."""
+    return (row.slurm_job_id or 0, row.array_task, row.run_submit_time or NEVER, row.uid or 0)
 
 
 def look_at_jobs(gateway: Gateway, cluster: Cluster) -> None:
@@ -39,6 +47,7 @@ def look_at_jobs(gateway: Gateway, cluster: Cluster) -> None:
     for key, record in records.items():
         if key in handovers:
             observe(handovers[key], record)
+    _shown_again(handovers.values())
     discovery.meet(gateway, cluster, [record for key, record in records.items() if key not in handovers])
     abandon(cluster)
     settle_unknown(gateway, cluster)
@@ -60,8 +69,15 @@ def silent(cluster: Cluster, why: str) -> None:
 def _ours(cluster: Cluster, records: dict[Key, JobRecord]) -> dict[Key, Handover]:
     numbers = {record.job_id for record in records.values()}
     rows = Handover.objects.filter(cluster=cluster, slurm_job_id__in=numbers).select_related("job")
-    found = {(row.slurm_job_id or 0, row.array_task, row.submit_time, row.uid or 0): row for row in rows}
-    return {key: found[key] for key in records if key in found}  # type: ignore[index]
+    found = {key_of_row(row): row for row in rows}
+    return {key: found[key] for key in records if key in found}
+
+
+def _shown_again(handovers: Iterable[Handover]) -> None:
+    """What slurmctld shows is not missing (any more)."""
+    back = [row.pk for row in handovers if row.looked_at and row.outcome == HandoverOutcome.ACCEPTED]
+    if back:
+        Handover.objects.filter(pk__in=back).update(looked_at=None)
 
 
 def observe(handover: Handover, record: JobRecord) -> None:
@@ -123,8 +139,7 @@ def settle_missing(gateway: Gateway, cluster: Cluster, began: datetime, shown: s
     rows = Handover.objects.filter(
         cluster=cluster, outcome=HandoverOutcome.ACCEPTED, job__phase=Phase.ACCEPTED, accepted_at__lt=began
     ).select_related("job")
-    missing = {(r.slurm_job_id or 0, r.array_task, r.submit_time, r.uid or 0): r for r in rows}
-    gone = {key: row for key, row in missing.items() if key not in shown}
+    gone = {key_of_row(row): row for row in rows if key_of_row(row) not in shown}
     if not gone:
         return
     oldest = min(row.began_at for row in gone.values()) - timedelta(minutes=5)
@@ -132,16 +147,19 @@ def settle_missing(gateway: Gateway, cluster: Cluster, began: datetime, shown: s
     for record in gateway.accounting(since=oldest, job_ids=[row.slurm_job_id or 0 for row in gone.values()]):
         by_key[key_of(record)].append(record)
     for key, row in gone.items():
-        _from_accounting(row, by_key.get(key, []), cluster)  # type: ignore[call-overload]
+        _from_accounting(row, by_key.get(key, []), cluster)
 
 
 def _from_accounting(row: Handover, runs: list[JobRecord], cluster: Cluster) -> None:
-    if runs:
-        for record in sorted(runs, key=lambda run: (run.restart_count, run.start_time or run.submit_time)):
-            observe(row, record)
+    """How it ended; or, where slurmdbd knows no end and slurmctld goes on not showing it, that it is lost."""
+    for record in sorted(runs, key=lambda run: (run.restart_count, run.start_time or run.submit_time)):
+        observe(row, record)
+    if any(is_over(record.states) for record in runs):
         return
-    long_enough = cluster.answering_since is not None and timezone.now() - cluster.answering_since > SETTLE
-    if long_enough and row.accepted_at and timezone.now() - row.accepted_at > SETTLE:
+    now = timezone.now()
+    if row.looked_at is None:
+        Handover.objects.filter(pk=row.pk).update(looked_at=now)
+    elif cluster.answering_since and now - max(row.looked_at, cluster.answering_since) > SETTLE:
         lose(row)
 
 

@@ -109,7 +109,7 @@ def _end_in_slurm(job: Job, handover: Handover, intent: Intent) -> str:
 def same_job(handover: Handover) -> JobRecord | None:
     """The job in slurmctld if it still is the one we mean: number, submit time and uid together."""
     record = slurm_door.gateway().job(handover.slurm_job_id or 0, as_user=None)
-    same = record is not None and (record.submit_time, record.uid) == (handover.submit_time, handover.uid)
+    same = record is not None and (record.submit_time, record.uid) == (handover.run_submit_time, handover.uid)
     return record if same else None
 
 

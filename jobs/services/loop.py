@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 
 import structlog
+from django.conf import settings
 from django.db import close_old_connections
 
 from cluster import services as clusters
@@ -46,7 +47,8 @@ class Follower:
 
     def _version(self, cluster: Cluster) -> float:
         cluster.slurm_version = self.gateway.version()
-        cluster.save(update_fields=["slurm_version"])
+        cluster.simulated = settings.SIMULATED_GPUS
+        cluster.save(update_fields=["slurm_version", "simulated"])
         return VERSION
 
     def _nodes(self, cluster: Cluster) -> float:

@@ -24,6 +24,7 @@ def identify(handover: Handover, record: JobRecord) -> None:
     """The evidence by which this job is recognised ever after, and where its output lies."""
     handover.slurm_job_id, handover.array_task = record.job_id, record.array_task
     handover.submit_time, handover.uid = record.submit_time, record.uid
+    handover.run_submit_time = record.submit_time
     handover.working_directory = record.working_directory
     handover.stdout_path = _expand(record.standard_output, record)
     handover.stderr_path = _expand(record.standard_error, record)
@@ -82,6 +83,8 @@ def note_run(handover: Handover, record: JobRecord) -> Run | None:
     """The run this record tells of; None before the first start."""
     if record.start_time is None or "PENDING" in record.states:
         return None
+    earlier = Run.objects.filter(handover=handover, array_task=record.array_task, ended_at=None)
+    earlier.filter(restart_count__lt=record.restart_count).update(ended_at=record.submit_time)  # the requeue ended it
     over = is_over(record.states)
     facts = {
         "slurm_states": sorted(record.states), "started_at": record.start_time, "node_list": record.nodes,

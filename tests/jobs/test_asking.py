@@ -16,30 +16,7 @@ from projects.models import ProjectState
 from quotas.models import Hold
 from quotas.services import OverAllocation, balance
 from tests.conftest import Roles
-from tests.factories import make_allocation, make_cluster, make_member, make_project
-
-RAW = {"name": "treino", "partition": "gpu", "gpus": 2, "time_limit_minutes": 60, "script": "#!/bin/bash\ntrue\n"}
-
-
-class Bench:
-    """A project with everything it takes to submit."""
-
-    def __init__(self, **allocation: Any) -> None:
-        self.cluster = make_cluster()
-        self.project = make_project()
-        self.allocation = make_allocation(self.project, **allocation)
-        self.user = make_member(self.project)
-
-    def submit(self, key: str | None = None, **changes: Any) -> Job:
-        spec, allocation = services.prepare(RAW | changes, project=self.project)
-        return services.submit(
-            project=self.project, spec=spec, allocation=allocation, by=self.user, idempotency_key=key
-        )
-
-
-@pytest.fixture
-def bench(db: None) -> Bench:
-    return Bench()
+from tests.jobs.conftest import Bench
 
 
 def test_a_request_a_hold_and_an_event_in_one_go_as_the_web_role(bench: Bench, roles: Roles) -> None:

@@ -1,0 +1,144 @@
+"""Who gets what: every page × every kind of person. A page missing from the table fails the test."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+
+from access.roles import Role, SiteRole
+from accounts.models import User
+from audit.actions import Action
+from audit.models import AuditEvent
+from jobs import services
+from jobs.models import Job
+from tests.conftest import Roles
+from tests.factories import make_allocation, make_cluster, make_member, make_project, make_user
+
+PEOPLE = ("nobody", "stranger", "viewer", "member", "manager", "pi", "operator", "auditor")
+TO_SIGN_IN, OK, REDIRECT, REFUSED, ABSENT, WRONG_METHOD, UNPROCESSABLE = 302, 200, 302, 403, 404, 405, 422
+
+
+def row(text: str) -> dict[str, int]:
+    """Eight numbers, one a person, in the order of PEOPLE."""
+    return dict(zip(PEOPLE, map(int, text.split()), strict=True))
+
+
+# page, method: nobody stranger viewer member manager pi operator auditor
+TABLE: dict[tuple[str, str], dict[str, int]] = {
+    ("home", "GET"): row("302 200 200 200 200 200 200 200"),
+    ("help", "GET"): row("302 200 200 200 200 200 200 200"),
+    ("jobs:list", "GET"): row("302 200 200 200 200 200 200 200"),
+    ("jobs:submit", "GET"): row("302 404 403 200 200 200 403 403"),
+    ("jobs:submit", "POST"): row("302 404 403 422 422 422 403 403"),
+    ("jobs:detail", "GET"): row("302 404 200 200 200 200 200 200"),
+    ("jobs:live", "GET"): row("302 404 200 200 200 200 200 200"),
+    ("jobs:cancel", "POST"): row("302 404 403 403 302 302 302 403"),
+    ("jobs:log", "GET"): row("302 404 200 200 200 200 200 403"),
+    ("jobs:log_find", "GET"): row("302 404 200 200 200 200 200 403"),
+    ("jobs:log_download", "GET"): row("302 404 404 404 404 404 404 403"),
+    ("projects:list", "GET"): row("302 200 200 200 200 200 200 200"),
+    ("projects:detail", "GET"): row("302 404 200 200 200 200 200 200"),
+    ("projects:trail", "GET"): row("302 404 403 403 200 200 200 200"),
+    ("cluster:overview", "GET"): row("302 200 200 200 200 200 200 200"),
+    ("audit:list", "GET"): row("302 404 404 404 404 404 200 200"),
+}
+ELSEWHERE = ("accounts:", "set_language", "healthz", "readyz", "metrics", "api-")  # tests of their own
+
+
+@dataclasses.dataclass
+class World:
+    """One project with one waiting job, seen by everybody."""
+
+    job: Job
+    code: str
+    people: dict[str, User | None]
+
+    def address(self, page: str) -> str:
+        if page.startswith("jobs:") and page not in ("jobs:list", "jobs:submit"):
+            return reverse(page, args=[self.job.pk])
+        if page in ("projects:detail", "projects:trail"):
+            return reverse(page, args=[self.code])
+        return reverse(page) + (f"?project={self.code}" if page == "jobs:submit" else "")
+
+
+@pytest.fixture
+def world(db: None) -> World:
+    make_cluster()
+    project = make_project()
+    make_allocation(project)
+    owner = make_member(project)
+    raw = {"name": "treino", "partition": "gpu", "gpus": 1, "script": "#!/bin/bash\ntrue\n"}
+    spec, allocation = services.prepare(raw, project=project)
+    job = services.submit(project=project, spec=spec, allocation=allocation, by=owner)
+    people: dict[str, User | None] = {
+        "nobody": None, "stranger": make_member(make_project()), "viewer": make_member(project, Role.VIEWER),
+        "member": make_member(project), "manager": make_member(project, Role.MANAGER), "pi": make_member(project, Role.PI),
+        "operator": make_user(site_role=SiteRole.OPERATOR), "auditor": make_user(site_role=SiteRole.AUDITOR),
+    }  # fmt: skip
+    return World(job, project.code, people)
+
+
+def signed_in(user: User | None) -> Client:
+    """A browser of this person; the session as sign-in makes it."""
+    import time
+
+    client = Client()
+    if user is not None:
+        client.force_login(user, backend="accounts.directory.backend.DirectoryBackend")
+        session = client.session
+        session["began"], session["epoch"] = time.time(), user.session_epoch
+        session.save()
+    return client
+
+
+@pytest.mark.parametrize(("page", "method"), TABLE)
+def test_every_kind_of_person_gets_what_the_table_says(world: World, roles: Roles, page: str, method: str) -> None:
+    clients = {name: signed_in(user) for name, user in world.people.items()}
+    roles.use("web")
+    got = {}
+    for name, client in clients.items():
+        data: dict[str, Any] = {"project": world.code, "script": ""} if method == "POST" else {}
+        got[name] = client.generic(method, world.address(page), **_form(data)).status_code
+    assert got == TABLE[page, method]
+
+
+def _form(data: dict[str, Any]) -> dict[str, Any]:
+    from urllib.parse import urlencode
+
+    return {"data": urlencode(data), "content_type": "application/x-www-form-urlencoded"} if data else {}
+
+
+def test_every_page_stands_in_the_table() -> None:
+    pages = {name for name in _names(get_resolver()) if not name.startswith(ELSEWHERE)}
+    assert pages == {page for page, _method in TABLE}
+
+
+def _names(resolver: URLResolver, space: str = "") -> list[str]:
+    found = []
+    for one in resolver.url_patterns:
+        if isinstance(one, URLResolver):
+            found += _names(one, f"{one.namespace}:" if one.namespace else space)
+        elif isinstance(one, URLPattern) and one.name:
+            found.append(space + one.name)
+    return found
+
+
+def test_not_yours_looks_like_not_there_and_is_recorded(world: World, roles: Roles) -> None:
+    client = signed_in(world.people["stranger"])
+    roles.use("web")
+    theirs = client.get(reverse("jobs:detail", args=[world.job.pk]))
+    absent = client.get(reverse("jobs:detail", args=["01900000-0000-7000-8000-000000000000"]))
+    assert theirs.status_code == absent.status_code == ABSENT
+    assert _same(theirs.content) == _same(absent.content)
+    assert AuditEvent.objects.filter(action=Action.ACCESS_REFUSED).count() == 2
+
+
+def _same(page: bytes) -> list[bytes]:
+    """The page without what differs by request: nonces, tokens, the address asked for."""
+    import re
+
+    return re.sub(rb'(nonce|value|content)="[^"]*"|X-CSRFToken[^}]*|next=[^"]*|[0-9a-f-]{36}', b"", page).split()
