@@ -14,6 +14,7 @@ STACK = [
     *("postgresql", "redis-server", "slapd", "ldap-utils", "nginx", "prometheus"),
     *("munge", "mariadb-server", "slurmctld", "slurmd", "slurmdbd", "slurmrestd", "slurm-client"),
     *("slurm-wlm-basic-plugins", "slurm-wlm-jwt-plugin", "slurm-wlm-mysql-plugin"),
+    *("gcc", "libc6-dev", "python3-dev", "libldap-dev", "libsasl2-dev"),  # python-ldap has no wheel
     *("python3", "python3-venv", "python3-numpy", "gettext", "openssl", "util-linux", "iproute2", "procps"),
 ]
 POLICY = Path("/usr/sbin/policy-rc.d")
