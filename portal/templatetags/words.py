@@ -16,9 +16,9 @@ Words = dict[str, "str | dict[str, str]"]
 _ESCAPES = {ord("<"): "\\u003C", ord(">"): "\\u003E", ord("&"): "\\u0026"}
 
 
-def _plural(one: str, other: str) -> dict[str, str]:
+def _plural(form: Callable[[int], str]) -> dict[str, str]:
     """Both forms of a sentence; the script chooses by the number."""
-    return {"one": ngettext(one, other, 1), "other": ngettext(one, other, 2)}
+    return {"one": form(1), "other": form(2)}
 
 
 def _frame() -> Words:
@@ -26,7 +26,7 @@ def _frame() -> Words:
         "ago_s": _("{n} s ago"),
         "ago_min": _("{n} min ago"),
         "ago_h": _("{n} h ago"),
-        "ago_d": _plural("{n} day ago", "{n} days ago"),
+        "ago_d": _plural(lambda n: ngettext("{n} day ago", "{n} days ago", n)),
         "copied": _("Copied."),
     }
 
@@ -35,8 +35,8 @@ def _log() -> Words:
     return {
         "follow": _("Follow"),
         "following": _("Following"),
-        "new_lines": _plural("{n} new line", "{n} new lines"),
-        "lines": _plural("{n} line, {size}", "{n} lines, {size}"),
+        "new_lines": _plural(lambda n: ngettext("{n} new line", "{n} new lines", n)),
+        "lines": _plural(lambda n: ngettext("{n} line, {size}", "{n} lines, {size}", n)),
         "last_byte": _("last byte {ago}"),
         "folded": _("{n} folded"),
         "more_text": _("{n} more characters"),
@@ -78,7 +78,7 @@ def _submit() -> Words:
         "per_node": _("{n} per node"),
         "at_most": _("at most {n}"),
         "at_most_time": _("at most {time}"),
-        "gpus": _plural("{n} GPU", "{n} GPUs"),
+        "gpus": _plural(lambda n: ngettext("{n} GPU", "{n} GPUs", n)),
         "left": _("Then {left} GPU·h are left. What it does not use returns when it ends."),
         "too_much": _("Only {free} GPU·h are free in this allocation."),
     }
