@@ -37,8 +37,8 @@ _STATUS = {"bad-ticket": 401, "unavailable": 503}
 class Application:
     """Answers requests from the entries of one house, which it opens with the first request."""
 
-    def __init__(self, opener: Path) -> None:
-        self._opener = opener
+    def __init__(self, opener: Path, deadline: float) -> None:
+        self._opener, self._deadline = opener, deadline
         self.searching = asyncio.Semaphore(SEARCHES)
         self._house: Entries | None = None
 
@@ -64,7 +64,7 @@ class Application:
     def house(self) -> Entries:
         """The entries; made on the running loop."""
         if self._house is None:
-            self._house = Entries(self._opener)
+            self._house = Entries(self._opener, self._deadline)
         return self._house
 
     async def _answer(self, request: Request, method: str, receive: Receive, send: Send) -> None:

@@ -18,6 +18,7 @@ from logs.pool import Pool
 from logs.tickets import BadTicket, current, peek
 
 MAX_ENTRIES = 512
+TICK = 0.25  # seconds between two rounds of the timer
 IDLE = 30.0  # seconds an entry nobody uses keeps its descriptor
 
 
@@ -28,8 +29,8 @@ class Full(Exception):
 class Entries:
     """All entries, the threads they share, and the one timer that keeps house."""
 
-    def __init__(self, opener: Path) -> None:
-        self.pool = Pool()
+    def __init__(self, opener: Path, deadline: float) -> None:
+        self.pool = Pool(deadline=deadline)
         self.poller = Poller(asyncio.get_running_loop())
         self.closing = False
         self._opener = opener
@@ -106,7 +107,7 @@ class Entries:
 
     async def _keep_house(self) -> None:
         while True:
-            await asyncio.sleep(1)
+            await asyncio.sleep(TICK)
             now = time.monotonic()
             self.poller.rescue()
             for key, entry in list(self._entries.items()):

@@ -12,12 +12,13 @@ from typing import Protocol
 from logs.asking import OpenerDown
 from logs.chunks import Chunk
 from logs.files import LogFile
-from logs.generations import same
+from logs.generations import Writing, same
 from logs.poller import Poller, Watch
 from logs.pool import Pool, Stalled
 from logs.tickets import Ticket
 
-ASK_AGAIN = 1.0  # seconds between two questions to the opener about one file
+ASK_AGAIN = (0.5, 2.0)  # seconds between two questions to the opener about one file, at first and in the end
+SLOWING = 30.0  # a file missing for a minute is asked for every 2 s: asking costs the opener a process
 QUIET = 15.0  # seconds without a change after which a watched file's path is asked for again (a rotated log)
 
 
@@ -44,6 +45,7 @@ class Entry:
         self.changed = asyncio.Event()  # set, and replaced by a new one, at every change
         self.users = self.watchers = 0
         self.used_at = self._changed_at = time.monotonic()
+        self._writing = Writing(restart_count=ticket.restart_count, inode=0, rewrites=-1)  # of no file yet
         self._asked_at = float("-inf")
         self._doubted = False
         self._asking: asyncio.Task[None] | None = None
@@ -65,7 +67,7 @@ class Entry:
                 self._doubted = True
                 return Chunk(b"", max(0, offset), 0, "", "failed", 0.0)
             self._doubted = self._doubted or not sight.links or not fits
-            if fits and not self._due(ASK_AGAIN):
+            if fits and not self._due():
                 name, age = file.writing.name(), max(0.0, time.time() - sight.mtime)
                 if expect and not same(expect, name):
                     return Chunk(b"", 0, sight.size, name, "open", age)
@@ -73,8 +75,8 @@ class Entry:
         return Chunk(b"", 0, 0, "", "busy" if self.file else self.state, 0.0)
 
     async def current_file(self) -> LogFile | None:
-        """The open file, asked for if there is none or the one we have is in doubt, at most once a second."""
-        if self._due(ASK_AGAIN):
+        """The open file, asked for if there is none or the one we have is in doubt, twice a second at most."""
+        if self._due():
             await self._ask_once()
         return self.file
 
@@ -104,10 +106,10 @@ class Entry:
         return True
 
     def tick(self, now: float) -> None:
-        """Once a second while watched: see after a file that is not there, is in doubt, or has been quiet for long."""
+        """While watched, every TICK: see after a file that is not there, is in doubt, or has been quiet for long."""
         if time.time() > self.ticket.not_after:
             self._become("bad-ticket", None)
-        elif self._due(ASK_AGAIN) or (now - self._changed_at > QUIET and now - self._asked_at > QUIET):
+        elif self._due() or (now - self._changed_at > QUIET and now - self._asked_at > QUIET):
             self._house.spawn(self._ask_once())
 
     def close(self) -> None:
@@ -120,9 +122,13 @@ class Entry:
         self.changed.set()
         self.changed = asyncio.Event()
 
-    def _due(self, seconds: float) -> bool:
-        wanted = (self.file is None and self.state != "joined") or self._doubted
-        return wanted and time.monotonic() - self._asked_at >= seconds
+    def _due(self) -> bool:
+        """Whether the opener should be asked: there is no file, or the one we have is in doubt, and it is time."""
+        if (self.file and not self._doubted) or self.state == "joined":
+            return False
+        now, (soonest, latest) = time.monotonic(), ASK_AGAIN
+        pause = soonest if self.file else min(latest, max(soonest, (now - self._changed_at) / SLOWING))
+        return now - self._asked_at >= pause
 
     async def _ask_once(self) -> None:
         if self._asking is None:
@@ -147,14 +153,11 @@ class Entry:
 
     def _opened(self, descriptor: int, inode: int) -> None:
         self._doubted = False
-        if self.file and self.file.inode == inode:  # even one that stalls: another descriptor would stall beside it
+        if self.file and self._writing.inode == inode:  # even one that stalls: another descriptor would stall beside it
             os.close(descriptor)
             return
-        file = LogFile(
-            descriptor, uid=self.ticket.uid, restart_count=self.ticket.restart_count, inode=inode,
-            pool=self._house.pool,
-        )
-        self._become("open", file)
+        self._writing = self._writing.succeeded_by(inode)
+        self._become("open", LogFile(descriptor, uid=self.ticket.uid, writing=self._writing, pool=self._house.pool))
 
     def _become(self, state: str, file: LogFile | None) -> None:
         news = state != self.state or file is not self.file

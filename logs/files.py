@@ -18,9 +18,8 @@ T = TypeVar("T")
 class LogFile:
     """A descriptor handed over by the opener, with what is known of the file behind it."""
 
-    def __init__(self, descriptor: int, *, uid: int, restart_count: int, inode: int, pool: Pool) -> None:
-        self.descriptor, self.uid, self.inode = descriptor, uid, inode
-        self.writing = Writing(restart_count=restart_count, inode=inode)
+    def __init__(self, descriptor: int, *, uid: int, writing: Writing, pool: Pool) -> None:
+        self.descriptor, self.uid, self.writing = descriptor, uid, writing
         self.lines = Lines(descriptor, self.writing, self.run)
         self.stalled = 0  # calls given up on that are still waiting in their threads
         self.closed = False

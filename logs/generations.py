@@ -7,7 +7,7 @@ import hashlib
 
 HEAD = 4096  # bytes of the file's beginning that are remembered and compared
 ANCHOR = 64  # bytes before the last known end, compared again before more is believed
-_STEPS = (16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096)
+_STEPS = (1, 2, 4, 8, 16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -34,13 +34,19 @@ class Writing:
     other (see `same`), whoever gave them and whenever, so a reader that starts anew needs no memory.
     """
 
-    def __init__(self, *, restart_count: int, inode: int) -> None:
-        self.restart_count, self._inode = restart_count, inode
-        self.rewrites = 0
+    def __init__(self, *, restart_count: int, inode: int, rewrites: int = 0) -> None:
+        self.restart_count, self.inode = restart_count, inode
+        self.rewrites = rewrites
         self.size = 0
         self._seen = -1.0
         self._head = b""
         self._anchor = (0, b"")
+
+    def succeeded_by(self, inode: int) -> Writing:
+        """What is known when the path is opened again. Inodes are used again: the same one must still prove itself."""
+        if inode == self.inode:
+            return self
+        return Writing(restart_count=self.restart_count, inode=inode, rewrites=self.rewrites + 1)
 
     @property
     def anchor_at(self) -> int:
@@ -63,7 +69,7 @@ class Writing:
 
     def name(self) -> str:
         """The name as far as the head reaches by now."""
-        chain = [_short(str(self._inode).encode())]
+        chain = [_short(str(self.inode).encode())]
         chain += [_short(self._head[:step]) for step in _STEPS if step <= len(self._head)]
         return f"{self.restart_count}.{self.rewrites}.{''.join(chain)}"
 

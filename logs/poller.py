@@ -70,7 +70,7 @@ class Poller:
         self._watches.discard(watch)
 
     def rescue(self) -> None:
-        """To be called once a second: leave a thread that hangs behind and go on without the file it hangs on."""
+        """To be called now and then: leave a thread that hangs behind and go on without the file it hangs on."""
         hanging = self._round and self._round.hanging(time.monotonic())
         if self._round and hanging:
             self._lost += 1

@@ -20,7 +20,7 @@ class Stalled(Exception):
 class Pool:
     """Threads shared by all owners, a few lanes for each owner, and a deadline (seconds) for every call."""
 
-    def __init__(self, *, deadline: float = 5.0) -> None:
+    def __init__(self, *, deadline: float) -> None:
         self.deadline = deadline
         self._threads = ThreadPoolExecutor(WORKERS, thread_name_prefix="file")
         self._lanes: dict[int, asyncio.Semaphore] = {}

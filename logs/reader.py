@@ -6,6 +6,7 @@ import argparse
 import logging
 import os
 import resource
+import signal
 import socket
 import sys
 from pathlib import Path
@@ -31,9 +32,11 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def serve(listener: socket.socket, opener: Path) -> None:
+def serve(listener: socket.socket, opener: Path, deadline: float) -> None:
     """Serve until SIGTERM or SIGINT."""
-    application = Application(opener)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: None)  # uvicorn raises them once more at its end, when they must do nothing
+    application = Application(opener, deadline)
     config = uvicorn.Config(
         application, loop="uvloop", http="httptools", ws="none", lifespan="off", interface="asgi3",
         log_config=None, access_log=False, server_header=False, date_header=False,
@@ -56,7 +59,7 @@ def main(arguments: list[str] | None = None) -> int:
         with listening(
             options.socket, socket.SOCK_STREAM, mode=options.socket_mode, gid=options.socket_group
         ) as listener:
-            serve(listener, options.opener)
+            serve(listener, options.opener, options.deadline)
     except (OSError, SocketTaken) as error:
         print(f"the log reader cannot run: {error}", file=sys.stderr)  # noqa: T201
         return 2
@@ -69,6 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--opener", type=Path, required=True, help="the log opener's Unix socket")
     parser.add_argument("--socket-group", type=int, default=-1, help="gid whose members may connect")
     parser.add_argument("--socket-mode", type=lambda text: int(text, 8), default=0o660, help="octal, 660 unless given")
+    parser.add_argument("--deadline", type=float, default=5.0, help="seconds one call on a file may take")
     return parser
 
 

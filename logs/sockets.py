@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 MAX_PATH = 107  # bytes of sun_path before its NUL
+_PASSING = ".new"
 _UCRED = struct.Struct("3i")  # pid, uid, gid
 
 
@@ -26,14 +27,10 @@ def listening(
 
     The file never is open wider than `mode`, not even briefly. Raises SocketTaken where somebody answers.
     """
-    if len(os.fsencode(path)) > MAX_PATH:
-        raise SocketTaken(f"{path} is longer than the {MAX_PATH} bytes a socket's path may have")
-    _clear(path, kind)
+    _check_free(path, kind)
     server = socket.socket(socket.AF_UNIX, kind)
-    _bind(server, path, mode=mode, uid=uid, gid=gid)
-    inode = path.lstat().st_ino
+    inode = _bind(server, path, mode=mode, uid=uid, gid=gid)
     try:
-        server.listen(128)
         yield server
     finally:
         server.close()
@@ -46,14 +43,22 @@ def peer_uid(connection: socket.socket) -> int:
     return int(_UCRED.unpack(raw)[1])
 
 
-def _bind(server: socket.socket, path: Path, *, mode: int, uid: int, gid: int) -> None:
+def _bind(server: socket.socket, path: Path, *, mode: int, uid: int, gid: int) -> int:
+    """Bind under a passing name and move it into place once it is complete and listened to; give its inode."""
+    passing = path.with_name(path.name + _PASSING)
+    if len(os.fsencode(passing)) > MAX_PATH:
+        raise SocketTaken(f"{path} is longer than the {MAX_PATH - len(_PASSING)} bytes a socket's path may have here")
+    passing.unlink(missing_ok=True)
     before = os.umask(0o177)  # nobody else may connect until owner and mode are right
     try:
-        server.bind(str(path))
+        server.bind(str(passing))
     finally:
         os.umask(before)
-    os.chown(path, uid, gid)
-    path.chmod(mode)
+    os.chown(passing, uid, gid)
+    passing.chmod(mode)
+    server.listen(128)
+    passing.replace(path)
+    return path.lstat().st_ino
 
 
 def _remove(path: Path, inode: int) -> None:
@@ -63,7 +68,7 @@ def _remove(path: Path, inode: int) -> None:
             path.unlink()
 
 
-def _clear(path: Path, kind: socket.SocketKind) -> None:
+def _check_free(path: Path, kind: socket.SocketKind) -> None:
     try:
         mode = path.lstat().st_mode
     except FileNotFoundError:
@@ -72,7 +77,6 @@ def _clear(path: Path, kind: socket.SocketKind) -> None:
         raise SocketTaken(f"{path} exists and is not a socket")
     if _answers(path, kind):
         raise SocketTaken(f"another process already answers at {path}")
-    path.unlink(missing_ok=True)
 
 
 def _answers(path: Path, kind: socket.SocketKind) -> bool:

@@ -60,11 +60,14 @@ class House:
             "--deadline", str(self.deadline),
         ]
 
-    def reader_command(self) -> list[str]:
+    def reader_command(self, *more: str, groups: str = "") -> list[str]:
         """The command line of the reader, started as its own uid wherever the checkout lies."""
-        command = [sys.executable, "-m", "logs.reader", "--socket", str(self.reader_socket),
-                   "--opener", str(self.opener_socket)]
-        return as_uid(READER_UID, command)
+        return as_uid(READER_UID, [*self.reader_as_root(), *more], groups=groups)
+
+    def reader_as_root(self) -> list[str]:
+        """The same without taking on a uid."""
+        return [sys.executable, "-m", "logs.reader", "--socket", str(self.reader_socket),
+                "--opener", str(self.opener_socket), "--deadline", str(self.deadline + 1)]
 
     def stop(self, name: str, number: int = signal.SIGTERM) -> int:
         """End one process and give its exit status."""
@@ -140,9 +143,10 @@ def running(*names: str, **options: object) -> Iterator[House]:
         house.close()
 
 
-def as_uid(uid: int, command: list[str]) -> list[str]:
-    """The command run by a uid without groups or privileges; a checkout it cannot reach is bound where it can."""
-    drop = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", "--no-new-privs", "--inh-caps=-all"]
+def as_uid(uid: int, command: list[str], *, groups: str = "") -> list[str]:
+    """The command run by a uid without privileges; a checkout it cannot reach is bound where it can."""
+    member = f"--groups={groups}" if groups else "--clear-groups"
+    drop = ["setpriv", f"--reuid={uid}", f"--regid={uid}", member, "--no-new-privs", "--inh-caps=-all"]
     if all(part.stat().st_mode & 0o001 for part in [ROOT, *ROOT.parents]):
         return [*drop, *command]
     open_up = 'mount -t tmpfs -o mode=711 none /mnt && mkdir /mnt/app && mount --bind "$0" /mnt/app && cd /mnt/app'

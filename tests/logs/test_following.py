@@ -1,0 +1,264 @@
+"""Following a log while it is written, truncated, requeued, replaced and taken away."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import random
+import time
+from collections.abc import AsyncIterator
+
+import pytest
+
+from logs.client import AsyncReader, BadTicket, Chunk, Generation, ReaderDown
+from tests.logs.house import House
+
+
+@pytest.fixture
+async def reader(house: House) -> AsyncIterator[AsyncReader]:
+    """An asynchronous client."""
+    client = house.asynchronous()
+    yield client
+    await client.close()
+
+
+class Follower:
+    """What one follower has seen: the bytes since the last new generation, and all that was no data."""
+
+    def __init__(self, reader: AsyncReader, ticket: str, offset: int = 0, *, generation: str = "") -> None:
+        self.data, self.start, self.generations = b"", None, 0
+        self.states: list[str] = []
+        self.chunks: list[Chunk] = []
+        self._events = reader.follow(ticket, "stdout", offset, generation=generation)
+        self.task = asyncio.ensure_future(self._run())
+
+    async def _run(self) -> None:
+        async for event in self._events:
+            if isinstance(event, Generation):
+                self.generations += 1
+                self.data, self.start = b"", 0
+                continue
+            if event.state == "open":
+                self.start = event.offset if self.start is None else self.start
+                assert event.offset == self.start + len(self.data), "a gap or a byte twice"
+            self.data += event.data
+            self.chunks.append(event)
+            self.states.append(event.state)
+
+    async def until(self, what, seconds: float = 10.0) -> None:
+        """Wait until `what(self)`; an assertion after the time, or the follower's own error."""
+        until = time.monotonic() + seconds
+        while not what(self):
+            if self.task.done():
+                self.task.result()
+            assert time.monotonic() < until, f"only {self.data[-80:]!r} {self.states} {self.generations}"
+            await asyncio.sleep(0.005)
+
+    async def close(self) -> None:
+        """Hang up."""
+        self.task.cancel()
+        await asyncio.gather(self.task, return_exceptions=True)
+
+
+async def test_a_follower_gets_what_is_there_and_each_line_soon_after_it_is_written(
+    house: House, reader: AsyncReader
+) -> None:
+    house.write("live", b"there\n")
+    follower = Follower(reader, house.ticket("live"))
+    await follower.until(lambda seen: seen.data == b"there\n")
+    delays = []
+    for number in range(20):
+        started = time.monotonic()
+        house.write("live", b"line %d\n" % number, append=True)
+        await follower.until(lambda seen, end=b"line %d\n" % number: seen.data.endswith(end))
+        delays.append(time.monotonic() - started)
+        await asyncio.sleep(0.06)
+    assert sorted(delays)[10] < 0.1, delays
+    assert follower.chunks[-1].size == len(follower.data) and follower.chunks[-1].age < 1
+    await follower.close()
+
+
+async def test_a_follower_may_begin_anywhere(house: House, reader: AsyncReader) -> None:
+    house.write("middle", b"0123456789")
+    for offset, data in ((4, b"456789"), (-3, b"789"), (10, b""), (-100, b"0123456789")):
+        follower = Follower(reader, house.ticket("middle"), offset)
+        await follower.until(lambda seen, data=data: seen.data == data and seen.states == ["open"])
+        assert follower.start == 10 - len(data)
+        await follower.close()
+
+
+async def test_many_small_writes_are_gathered_and_none_is_lost(house: House, reader: AsyncReader) -> None:
+    house.write("small", b"")
+    follower = Follower(reader, house.ticket("small"))
+    await follower.until(lambda seen: seen.states)
+    written = b""
+    for number in range(400):
+        line = b"%d\n" % number
+        house.write("small", line, append=True)
+        written += line
+        await asyncio.sleep(0.002)
+    await follower.until(lambda seen: seen.data == written)
+    assert len(follower.chunks) < 60, "400 writes in about a second come in chunks of 50 ms"
+    await follower.close()
+
+
+async def test_a_fast_writer_is_followed_byte_for_byte(house: House, reader: AsyncReader) -> None:
+    path = house.write("fast", b"")
+    block, digest = random.Random(1).randbytes(300_000), hashlib.sha256()
+    follower = Follower(reader, house.ticket("fast"))
+    await follower.until(lambda seen: seen.states)
+    with path.open("ab", buffering=0) as file:
+        for _ in range(60):
+            file.write(block)
+            digest.update(block)
+            await asyncio.sleep(0)
+    await follower.until(lambda seen: len(seen.data) == 60 * len(block), 30)
+    assert hashlib.sha256(follower.data).digest() == digest.digest()
+    await follower.close()
+
+
+async def test_a_truncated_file_is_a_new_generation_from_zero(house: House, reader: AsyncReader) -> None:
+    house.write("cut", b"a long first run\n")
+    follower = Follower(reader, house.ticket("cut"))
+    await follower.until(lambda seen: seen.data == b"a long first run\n")
+    house.write("cut", b"second\n")
+    await follower.until(lambda seen: seen.generations >= 1 and seen.data == b"second\n")
+    await follower.close()
+
+
+@pytest.mark.parametrize("second", [b"second run, and longer than the first was\n", b"first run, but other\n"])
+async def test_a_requeue_that_keeps_the_inode_and_grows_is_noticed(
+    house: House, reader: AsyncReader, second: bytes
+) -> None:
+    """M11: same inode, larger size; nothing of the old run may stand before the new."""
+    path = house.write("requeue", b"first run\n")
+    inode = path.stat().st_ino
+    follower = Follower(reader, house.ticket("requeue"))
+    await follower.until(lambda seen: seen.data == b"first run\n")
+    descriptor = os.open(path, os.O_WRONLY)
+    os.pwrite(descriptor, second, 0)  # as if truncated and written again between two looks
+    os.close(descriptor)
+    assert path.stat().st_ino == inode
+    await follower.until(lambda seen: seen.generations >= 1 and seen.data == second)
+    await follower.close()
+
+
+async def test_a_rewrite_with_the_same_first_4_kib_is_noticed_at_its_end(house: House, reader: AsyncReader) -> None:
+    head = b"seed 1\n" * 2000
+    path = house.write("deterministic", head + b"node a\n")
+    follower = Follower(reader, house.ticket("deterministic"))
+    await follower.until(lambda seen: seen.data.endswith(b"node a\n"))
+    descriptor = os.open(path, os.O_WRONLY)
+    os.pwrite(descriptor, head + b"node b\nand more\n", 0)
+    os.close(descriptor)
+    await follower.until(lambda seen: seen.generations == 1 and seen.data == head + b"node b\nand more\n")
+    await follower.close()
+
+
+async def test_a_new_restart_count_is_another_generation_though_the_bytes_are_the_same(
+    house: House, reader: AsyncReader
+) -> None:
+    house.write("same", b"the same bytes\n")
+    before = await reader.read(house.ticket("same"), "stdout", 0, 100)
+    after = await reader.read(house.ticket("same", restart_count=1), "stdout", 4, 100, generation=before.generation)
+    assert (after.data, after.offset) == (b"", 0) and after.generation != before.generation
+    follower = Follower(reader, house.ticket("same", restart_count=1), 4, generation=before.generation)
+    await follower.until(lambda seen: seen.generations == 1 and seen.data == b"the same bytes\n")
+    await follower.close()
+
+
+async def test_a_follower_that_comes_back_goes_on_where_it_was(house: House, reader: AsyncReader) -> None:
+    house.write("resume", b"one\n")
+    first = Follower(reader, house.ticket("resume"))
+    await first.until(lambda seen: seen.data == b"one\n")
+    await first.close()
+    house.write("resume", b"two\n", append=True)
+    known = first.chunks[-1].generation
+    second = Follower(reader, house.ticket("resume"), 4, generation=known)
+    await second.until(lambda seen: seen.data == b"two\n" and not seen.generations)
+    await second.close()
+
+
+async def test_another_file_in_its_place_is_taken_up(house: House, reader: AsyncReader) -> None:
+    house.write("replaced", b"old file\n")
+    follower = Follower(reader, house.ticket("replaced"))
+    await follower.until(lambda seen: seen.data == b"old file\n")
+    house.write("replacement", b"new file\n").replace(house.output / "replaced")
+    await follower.until(lambda seen: seen.generations >= 1 and seen.data == b"new file\n")
+    await follower.close()
+
+
+async def test_a_file_that_comes_goes_and_comes_again(house: House, reader: AsyncReader) -> None:
+    follower = Follower(reader, house.ticket("phoenix"))
+    await follower.until(lambda seen: seen.states == ["missing"])
+    house.write("phoenix", b"born\n")
+    await follower.until(lambda seen: seen.data == b"born\n")
+    (house.output / "phoenix").unlink()
+    await follower.until(lambda seen: seen.states[-1] == "gone")
+    house.write("phoenix", b"reborn\n")
+    await follower.until(lambda seen: seen.data == b"reborn\n" and seen.generations >= 1)
+    await follower.close()
+
+
+async def test_a_file_swapped_for_a_link_is_read_no_further(house: House, reader: AsyncReader) -> None:
+    house.write("swapped", b"mine\n")
+    follower = Follower(reader, house.ticket("swapped"))
+    await follower.until(lambda seen: seen.data == b"mine\n")
+    (house.output / "swapped").unlink()
+    (house.output / "swapped").symlink_to("/etc/passwd")
+    await follower.until(lambda seen: seen.states[-1] == "not-regular")
+    assert follower.data == b"mine\n"
+    await follower.close()
+
+
+async def test_hanging_up_ends_the_watching(house: House, reader: AsyncReader) -> None:
+    house.write("left", b"x")
+    followers = [Follower(reader, house.ticket("left")) for _ in range(5)]
+    for follower in followers:
+        await follower.until(lambda seen: seen.data == b"x")
+    assert house.reader.status()["waiting"] == 5
+    for follower in followers:
+        await follower.close()
+    for _ in range(100):
+        if not house.reader.status()["waiting"]:
+            break
+        await asyncio.sleep(0.05)
+    assert house.reader.status()["waiting"] == house.reader.status()["watched"] == 0
+
+
+async def test_a_follower_is_told_when_its_ticket_ends_and_when_the_reader_does(
+    house: House, reader: AsyncReader
+) -> None:
+    house.write("ends", b"x")
+    short = Follower(reader, house.ticket("ends", not_after=int(time.time()) + 1))
+    await short.until(lambda seen: seen.data == b"x")
+    with pytest.raises(BadTicket):
+        await short.until(lambda seen: False, 5)
+    lasting = Follower(reader, house.ticket("ends"))
+    await lasting.until(lambda seen: seen.data == b"x")
+    started = time.monotonic()
+    await asyncio.to_thread(house.stop, "reader")
+    try:
+        assert time.monotonic() - started < 2
+        with pytest.raises(ReaderDown):
+            await lasting.until(lambda seen: False, 5)
+    finally:
+        house.start("reader")
+
+
+async def test_a_slow_follower_neither_grows_the_reader_nor_slows_another(house: House, reader: AsyncReader) -> None:
+    path = house.write("slow", b"x" * 1000)
+    slow = reader.follow(house.ticket("slow"), "stdout", 0)
+    await anext(slow)  # and then reads no more
+    before = house.memory()
+    fast = Follower(reader, house.ticket("slow"))
+    with path.open("ab") as file:
+        for _ in range(40):
+            file.write(b"y" * 1_000_000)
+            file.flush()
+            await asyncio.sleep(0.001)
+    await fast.until(lambda seen: len(seen.data) == 40_001_000, 20)
+    assert house.memory() - before < 16_000
+    await fast.close()
+    await slow.aclose()
