@@ -30,7 +30,7 @@ def row(text: str) -> dict[str, int]:
 # page, method: nobody stranger viewer member manager pi operator auditor
 TABLE: dict[tuple[str, str], dict[str, int]] = {
     ("home", "GET"): row("302 200 200 200 200 200 200 200"),
-    ("help", "GET"): row("302 200 200 200 200 200 200 200"),
+    ("help", "GET"): row("200 200 200 200 200 200 200 200"),
     ("jobs:list", "GET"): row("302 200 200 200 200 200 200 200"),
     ("jobs:submit", "GET"): row("302 404 403 200 200 200 403 403"),
     ("jobs:submit", "POST"): row("302 404 403 422 422 422 403 403"),
