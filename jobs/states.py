@@ -71,11 +71,11 @@ class View:
 
 
 _LOOK: dict[State, tuple[str, str]] = {
-    State.HANDING: ("s-moving", "moving"),
-    State.CONFIRMING: ("s-moving", "moving"),
+    State.HANDING: ("s-send", "moving"),
+    State.CONFIRMING: ("s-ask", "moving"),
     State.HELD: ("s-hold", "wait"),
     State.WAITING: ("s-wait", "wait"),
-    State.REQUEUED: ("s-requeue", "wait"),
+    State.REQUEUED: ("s-again", "wait"),
     State.RUNNING: ("s-run", "run"),
     State.ENDING: ("s-run", "run"),
     State.SUSPENDED: ("s-hold", "wait"),
@@ -84,10 +84,10 @@ _LOOK: dict[State, tuple[str, str]] = {
     State.TIMEOUT: ("s-time", "time"),
     State.OUT_OF_MEMORY: ("s-mem", "bad"),
     State.NODE_FAILURE: ("s-node", "out"),
-    State.PREEMPTED: ("s-out", "out"),
+    State.PREEMPTED: ("s-pre", "out"),
     State.CANCELLED: ("s-off", "off"),
     State.REFUSED: ("s-bad", "bad"),
-    State.LOST: ("s-out", "out"),
+    State.LOST: ("s-ask", "out"),
     State.UNKNOWN: ("s-off", "off"),
 }
 

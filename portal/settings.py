@@ -105,7 +105,6 @@ TEMPLATES: list[dict[str, Any]] = [
         },
     }
 ]
-FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- PostgreSQL: the role comes with the process (docs/operate.md) ------------------------------------------------
@@ -147,19 +146,21 @@ AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = []
 LOGIN_URL, LOGIN_REDIRECT_URL, LOGOUT_REDIRECT_URL = "accounts:sign_in", "home", "accounts:sign_in"
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.PBKDF2PasswordHasher"]
 SESSION_ENGINE = "django.contrib.sessions.backends.db"
-SESSION_COOKIE_AGE = env.int("BANCADA_SESSION_IDLE_SECONDS", default=8 * 3600)
+SESSION_IDLE_SECONDS: int = env.int("BANCADA_SESSION_IDLE_SECONDS", default=8 * 3600)  # without an act of the person
 SESSION_ABSOLUTE_SECONDS: int = env.int("BANCADA_SESSION_ABSOLUTE_SECONDS", default=7 * 24 * 3600)
+SESSION_COOKIE_AGE = SESSION_ABSOLUTE_SECONDS  # idle time is kept on our side: accounts.activity
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_NAME = "__Host-session" if SECURE else "session"
 CSRF_COOKIE_NAME = "__Host-csrf" if SECURE else "csrf"
 
-# --- the institutional directory: OpenLDAP by default, Active Directory by these settings (docs/operate.md) --------
-AUTH_LDAP_SERVER_URI: str = env.str("LDAP_URL", default="")
+# --- the institutional directory: OpenLDAP by default, Active Directory by these settings (docs/directory.md) -------
+AUTH_LDAP_SERVER_URI: str = env.str("LDAP_URL", default="")  # several, separated by spaces, are tried in order
 AUTH_LDAP_START_TLS: bool = env.bool("LDAP_START_TLS", default=True) and not AUTH_LDAP_SERVER_URI.startswith("ldaps")
 AUTH_LDAP_BIND_DN: str = env.str("LDAP_BIND_DN", default="")
 AUTH_LDAP_BIND_PASSWORD: str = env.str("LDAP_BIND_PASSWORD", default="")
+AUTH_LDAP_ALWAYS_UPDATE_USER = False  # accounts.services writes the person, in one transaction with the trail
 LDAP_CA_FILE: str = env.str("LDAP_CA_FILE", default="/etc/ssl/certs/ca-certificates.crt")
 LDAP_USER_BASE: str = env.str("LDAP_USER_BASE", default="")
 LDAP_USER_FILTER: str = env.str("LDAP_USER_FILTER", default="(uid=%(user)s)")
@@ -168,18 +169,33 @@ LDAP_ID_ATTRIBUTE: str = env.str("LDAP_ID_ATTRIBUTE", default="entryUUID")  # ob
 LDAP_LOGIN_ATTRIBUTE: str = env.str("LDAP_LOGIN_ATTRIBUTE", default="uid")  # sAMAccountName for Active Directory
 LDAP_NAME_ATTRIBUTE: str = env.str("LDAP_NAME_ATTRIBUTE", default="cn")
 LDAP_NESTED_GROUPS: bool = env.bool("LDAP_NESTED_GROUPS", default=True)
+# who follows groups within groups: we ("walk"), or Active Directory itself ("in-chain")
+LDAP_NESTED_RULE: str = env.str(
+    "LDAP_NESTED_RULE", default="in-chain" if LDAP_ID_ATTRIBUTE.lower() == "objectguid" else "walk"
+)
 LDAP_OPERATOR_GROUPS: list[str] = env.list("LDAP_OPERATOR_GROUPS", default=["bancada-operators"])
 LDAP_AUDITOR_GROUPS: list[str] = env.list("LDAP_AUDITOR_GROUPS", default=["bancada-auditors"])
 LDAP_DEADLINE_SECONDS: float = env.float("LDAP_DEADLINE_SECONDS", default=4.0)
+LDAP_PASSWORD_URL: str = env.str("LDAP_PASSWORD_URL", default="")  # where the institution lets people change it
 
-# --- sign-in throttling: by account with source, then by account, then by source ----------------------------------
+# --- sign-in throttling: failures within the cool-off of a login from one source, of a login, of a source -----------
+SIGN_IN_LIMITS: dict[str, int] = {
+    "pair": env.int("BANCADA_SIGN_IN_PAIR", default=5),
+    "login": env.int("BANCADA_SIGN_IN_LOGIN", default=8),  # keep it below the directory's own pwdMaxFailure
+    "source": env.int("BANCADA_SIGN_IN_SOURCE", default=40),
+}
+SIGN_IN_COOL_OFF_SECONDS: int = env.int("BANCADA_SIGN_IN_COOL_OFF_SECONDS", default=15 * 60)
+AXES_HANDLER = "accounts.throttle.Handler"
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"], "username", "ip_address"]
 AXES_FAILURE_LIMIT = "accounts.throttle.limit"
 AXES_COOLOFF_TIME = "accounts.throttle.cool_off"
 AXES_LOCKOUT_CALLABLE = "accounts.throttle.locked_out"
 AXES_CLIENT_IP_CALLABLE = "accounts.throttle.source"
+AXES_USERNAME_CALLABLE = "accounts.throttle.username"
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_RESET_ON_SUCCESS = True
 AXES_ENABLE_ACCESS_FAILURE_LOG = False
+AXES_SENSITIVE_PARAMETERS = ["username", "ip_address", "csrfmiddlewaretoken"]
 AXES_VERBOSE = False
 
 # --- headers ------------------------------------------------------------------------------------------------------
@@ -197,7 +213,6 @@ CONTENT_SECURITY_POLICY = {
         "default-src": [SELF],
         "script-src": [SELF, NONCE],
         "style-src": [SELF],
-        "style-src-attr": ["'unsafe-inline'"],  # ansi_up's true colours; docs/adr
         "img-src": [SELF, "data:"],
         "connect-src": [SELF],
         "object-src": [NONE],

@@ -7,8 +7,6 @@ from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 
 from django import template
-from django.utils import timezone
-from django.utils.formats import date_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -18,7 +16,7 @@ from cluster.models import Node
 from jobs import reasons
 from jobs.models import Job
 from jobs.states import State
-from portal.templatetags.ui import duration, icon, squares
+from portal.templatetags.ui import duration, icon, short, squares
 
 register = template.Library()
 WAITING = (State.WAITING, State.HELD, State.REQUEUED)
@@ -81,6 +79,13 @@ def node_gpus(node: Node, running: Collection[Job]) -> SafeString:
     return squares(mine, busy, free, off, label)
 
 
+@register.simple_tag
+def next_end(running: Collection[Job]) -> str:
+    """When the next of these ends at the latest; "" where none has a time limit."""
+    ends = [job.ends_by for job in running if job.ends_by]
+    return short(min(ends)) if ends else ""
+
+
 @register.filter
 def free_gpus(node: Node) -> int:
     """GPUs one could get there now."""
@@ -97,11 +102,6 @@ def _pc(part: float, whole: float) -> str:
     return f"{min(100.0, 100 * part / whole):.2f}%"
 
 
-def _clock(moment: datetime) -> str:
-    local = timezone.localtime(moment)
-    return date_format(local, "H:i" if local.date() == timezone.localdate() else "SHORT_DATETIME_FORMAT")
-
-
 @register.simple_tag
 def ruler(job: Job, now: datetime) -> SafeString:
     """The job's time limit as a scale, with what has passed of it; nothing before it starts or without a limit."""
@@ -113,7 +113,7 @@ def ruler(job: Job, now: datetime) -> SafeString:
     ends = job.started_at + timedelta(minutes=limit)
     label = _("%(elapsed)s of %(limit)s; started %(start)s, limit %(end)s") % {
         "elapsed": duration(elapsed), "limit": duration(limit * 60),
-        "start": _clock(job.started_at), "end": _clock(ends),
+        "start": short(job.started_at), "end": short(ends),
     }  # fmt: skip
     return format_html(
         '<svg class="ruler" role="img" aria-label="{}"><rect class="base" y="16" width="100%" height="10"/>'
@@ -135,7 +135,7 @@ def _ends(start: datetime, end: datetime, limit: int) -> SafeString:
     middle = format_html('<text x="{}" y="45" text-anchor="middle">{}</text>', _pc(half, limit), duration(half * 60))
     return format_html(
         '<text x="0" y="45">{} {}</text>{}<text x="100%" y="45" text-anchor="end">{} {}</text>',
-        _clock(start), _("start"), middle if 0.3 < half / limit < 0.8 else "", _("limit"), _clock(end),
+        short(start), _("start"), middle if 0.3 < half / limit < 0.8 else "", _("limit"), short(end),
     )  # fmt: skip
 
 
@@ -143,7 +143,7 @@ def _now(job: Job, now: datetime, elapsed: float, passed: float) -> SafeString:
     limit = job.time_limit_minutes or 1
     at = _pc(passed, limit)
     anchor = "start" if passed < limit * 0.66 else "end"
-    said = duration(elapsed) if job.ended_at else f"{_clock(now)} · {duration(elapsed)}"
+    said = duration(elapsed) if job.ended_at else f"{short(now)} · {duration(elapsed)}"
     left = "" if job.ended_at or passed > limit * 0.6 else format_html(
         '<text class="wide-only" x="100%" y="9" text-anchor="end">{}</text>',
         _("%(time)s left") % {"time": duration(limit * 60 - elapsed)},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django import template
@@ -14,7 +14,7 @@ from django.utils.formats import date_format, number_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext, pgettext
 
 register = template.Library()
 
@@ -66,14 +66,24 @@ def ago(moment: datetime | None, never: object = "–") -> SafeString | str:
 
 @register.simple_tag
 def when(moment: datetime | None, never: object = "–") -> SafeString | str:
-    """A moment as short as it may be: the time today, the day and time otherwise; the exact one is its title."""
+    """A moment as short as it may be: the time where it is near, day and time otherwise; the exact one is its title."""
     if moment is None:
         return str(never)
+    exact = date_format(timezone.localtime(moment), "DATETIME_FORMAT")
+    return format_html('<time datetime="{}" title="{}">{}</time>', moment.isoformat(), exact, short(moment))
+
+
+def short(moment: datetime) -> str:
+    """The time alone today and within twelve hours, day and time otherwise."""
     local = timezone.localtime(moment)
-    today = local.date() == timezone.localdate()
-    text = date_format(local, "H:i" if today else "SHORT_DATETIME_FORMAT")
-    exact = date_format(local, "DATETIME_FORMAT")
-    return format_html('<time datetime="{}" title="{}">{}</time>', moment.isoformat(), exact, text)
+    near = local.date() == timezone.localdate() or abs(moment - timezone.now()) < timedelta(hours=12)
+    return date_format(local, "H:i" if near else pgettext("day and time, short", "M j, H:i"))
+
+
+@register.simple_tag
+def today(moment: datetime) -> str:
+    """The day in words, as a heading's side note."""
+    return date_format(timezone.localtime(moment), pgettext("day of the week and date", "l, F j"))
 
 
 @register.filter

@@ -2,6 +2,7 @@
 import "./copy.js";
 import "./live-region.js";
 import "./menus.js";
+import "./refresh.js";
 import "./shortcuts.js";
 import "./time-ago.js";
 

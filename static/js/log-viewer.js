@@ -68,7 +68,14 @@ class LogViewer extends HTMLElement {
     this.unseen += this.following ? 0 : this.lines.rows - before;
     if (this.following) this.rows.toEnd();
     this.tools.status.show();
-    if (this.wanted) this.goTo(this.wanted);
+    if (this.wanted) this.goTo(this.wanted); else this.fillView();
+  }
+
+  // Progress bars fold many bytes into few rows: load earlier output until the view is full, within reason.
+  fillView() {
+    if (this.lines.fromStart || this.lines.rows > this.box.clientHeight / 20 || this.lines.held > WALK / 8) return;
+    const { from, to } = this.lines.row(0);
+    this.fetchSoon(from, to);
   }
 
   // A tail that came by socket: which line it begins in, the server counts.
