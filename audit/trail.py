@@ -1,8 +1,9 @@
-"""`trail.record(...)`: the one way to write the trail, inside the transaction of the change it tells of."""
+"""`trail.record(...)`, `record_all`: the one way to write the trail, in the transaction of the change it tells of."""
 
 from __future__ import annotations
 
 import datetime
+from collections.abc import Iterable
 from typing import Any
 
 from django.db.models import Model
@@ -15,7 +16,19 @@ from audit.models import AuditEvent
 _LONGEST = 2000  # characters of one value in `detail`
 
 
-def record(
+def record(action: Action, **facts: Any) -> AuditEvent:
+    """Append one event; `facts` as `event` takes them."""
+    made = event(action, **facts)
+    made.save(force_insert=True)
+    return made
+
+
+def record_all(events: Iterable[AuditEvent]) -> None:
+    """Append events made by `event`, in one statement."""
+    AuditEvent.objects.bulk_create(events)
+
+
+def event(
     action: Action,
     *,
     by: Any = None,
@@ -25,7 +38,7 @@ def record(
     ran_as: str = "",
     **detail: Any,
 ) -> AuditEvent:
-    """Append one event.
+    """An event not yet appended.
 
     `by` is the person (None: the system), `about` the thing, `project` its project, `ran_as` the identity an outside
     system saw. `detail` holds plain values: before, after, limits, digests; never secrets, never a script.
@@ -33,7 +46,7 @@ def record(
     origin = context.current()
     if origin.token_prefix:
         detail.setdefault("token", origin.token_prefix)
-    return AuditEvent.objects.create(
+    return AuditEvent(
         at=timezone.now(),
         action=action,
         outcome=outcome,

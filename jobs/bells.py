@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Iterable
 from functools import partial
 from typing import Any
@@ -20,7 +22,35 @@ HAND_OVER, CARRY_OUT, RENEW_TICKETS, APPLY_ACCOUNTS = (
 
 def ring(task: str) -> None:
     """After the commit, wake whoever runs this task; a dead broker only means it looks a little later."""
-    transaction.on_commit(partial(_send, task), robust=True)
+    transaction.on_commit(partial(_soon, task), robust=True)
+
+
+QUIET = 0.1  # seconds between two rings of one bell: a burst rings at once, then ten times a second
+_rung: dict[str, float] = {}
+_pending: set[str] = set()
+_hands = threading.Lock()
+
+
+def _soon(task: str) -> None:
+    """Ring now, or, where it rang a moment ago, once more when the moment is over: the last ring is never swallowed."""
+    with _hands:
+        wait = _rung.get(task, 0.0) + QUIET - time.monotonic()
+        if wait > 0:
+            if task not in _pending:
+                _pending.add(task)
+                timer = threading.Timer(wait, _late, [task])
+                timer.daemon = True
+                timer.start()
+            return
+        _rung[task] = time.monotonic()
+    _send(task)
+
+
+def _late(task: str) -> None:
+    with _hands:
+        _pending.discard(task)
+        _rung[task] = time.monotonic()
+    _send(task)
 
 
 def hint(changes: Iterable[tuple[Any, int]]) -> None:

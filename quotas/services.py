@@ -102,16 +102,19 @@ def _check(allocation: Allocation, *, gpus: int, minutes: int) -> None:
             "longest_minutes",
             _("The allocation lets a job run for at most %(n)d minutes.") % {"n": allocation.longest_minutes},
         )
-    under_way = allocation.holds.filter(released_at=None).count()
-    if allocation.jobs_submitted is not None and under_way >= allocation.jobs_submitted:
+    if allocation.jobs_submitted is not None and _under_way(allocation) >= allocation.jobs_submitted:
         raise OverAllocation(
             "jobs_submitted",
             _("The allocation lets %(n)d jobs be queued and running.") % {"n": allocation.jobs_submitted},
         )
-    free = balance(allocation).free
+    free = balance(allocation).free if allocation.gpu_minutes is not None and gpus else None
     if free is not None and gpus * minutes > free:
         raise OverAllocation(
             "gpu_minutes",
             _("The job may use %(asked).1f GPU-hours; %(free).1f are free in the allocation.")
             % {"asked": gpus * minutes / 60, "free": free / 60},
         )
+
+
+def _under_way(allocation: Allocation) -> int:
+    return allocation.holds.filter(released_at=None).count()

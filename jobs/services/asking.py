@@ -97,6 +97,12 @@ def cancel(*, job: Job, by: User) -> None:
     bells.ring(bells.CARRY_OUT)
 
 
+def _cluster_id(partition: str) -> int:
+    return Partition.objects.values_list("cluster_id", flat=True).get(
+        cluster__name=settings.CLUSTER_NAME, name=partition
+    )
+
+
 def _earlier(by: User, key: str | None, digest: str) -> Job | None:
     if not key:
         return None
@@ -118,7 +124,8 @@ def _write(
     *, project: Project, spec: specs.JobSpec, allocation: Allocation, by: User, key: str | None, digest: str
 ) -> Job:
     job = Job(
-        cluster=the_cluster(), project=project, owner=by, owner_login=by.username, allocation=allocation,
+        cluster_id=_cluster_id(spec.partition), project=project, owner=by, owner_login=by.username,
+        allocation=allocation,
         name=spec.name, partition=spec.partition, gpu_type=spec.gpu_type, gpus=spec.gpus, nodes=spec.nodes,
         cpus=spec.cpus,
         memory_mb=spec.memory_mb, time_limit_minutes=spec.time_limit_minutes, script=spec.script,

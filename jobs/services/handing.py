@@ -149,22 +149,25 @@ def _release(gateway: Gateway, one: outcomes.Attempt) -> None:
 @transaction.atomic
 def record_accepted(attempts: Iterable[outcomes.Attempt]) -> None:
     """Write down how each attempt ended; only an attempt that is still ours to settle counts."""
-    for one in attempts:
-        handover = Handover.objects.select_for_update(of=("self",)).get(pk=one.handover.pk)
-        if handover.outcome != HandoverOutcome.TRYING:
-            continue  # the follower took it for abandoned; what is in Slurm under its token stays held
-        handover.job = one.handover.job
-        outcomes.settle(one, handover)
-        one.handover = handover
+    mine = {one.handover.pk: one for one in attempts}
+    rows = Handover.objects.select_for_update(of=("self",)).filter(pk__in=mine, outcome=HandoverOutcome.TRYING)
+    good = []
+    for handover in rows.order_by("pk"):
+        one = mine[handover.pk]
+        handover.job, one.handover = one.handover.job, handover
+        if _is_good(one):
+            good.append((handover, one.record, one.who))
+        else:
+            outcomes.settle(one, handover)
+    # what is missing here the follower took for abandoned: in Slurm it stays held under its token
+    outcomes.accept(good)  # type: ignore[arg-type]
 
 
 @transaction.atomic
 def record_released(attempts: Iterable[outcomes.Attempt]) -> None:
     """Released jobs wait for the scheduler now; what could not be released is left to an intent."""
-    for one in attempts:
-        if not _is_good(one) or one.handover.outcome != HandoverOutcome.ACCEPTED:
-            continue
-        if one.released:
-            outcomes.mark_released(one.handover)
-        else:
+    ours = [one for one in attempts if _is_good(one) and one.handover.outcome == HandoverOutcome.ACCEPTED]
+    outcomes.mark_released([one.handover for one in ours if one.released])
+    for one in ours:
+        if not one.released:
             outcomes.intend(one.handover, IntentKind.RELEASE)

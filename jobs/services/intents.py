@@ -197,7 +197,7 @@ def _release(intent: Intent) -> str:
     slurm_door.gateway().release(record.job_id, as_user=job.owner_login)
     with transaction.atomic():
         handover.job = _locked(job.pk)
-        outcomes.mark_released(handover)
+        outcomes.mark_released([handover])
     return "released"
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 from django.utils import timezone
 
 from accounts.lookup import DirectoryDown
 from audit import trail
 from audit.actions import Action, Outcome
+from audit.models import AuditEvent
 from jobs import bells
 from jobs.models import Handover, HandoverOutcome, Intent, IntentKind, Job, Phase
 from jobs.services import people, recording, tickets
@@ -38,7 +40,7 @@ def settle(one: Attempt, handover: Handover) -> None:
         case None if one.differs:
             _differs(one, handover)
         case None:
-            accept(handover, one.record, one.who)  # type: ignore[arg-type]
+            accept([(handover, one.record, one.who)])  # type: ignore[list-item]
         case people.MayNot() | Refused():
             _refused(handover, one.error)
         case DirectoryDown() | Unreachable():
@@ -47,28 +49,51 @@ def settle(one: Attempt, handover: Handover) -> None:
             unknown(handover, str(one.error))
 
 
-def accept(handover: Handover, record: JobRecord, who: people.Identity) -> None:
-    """The job is in Slurm, held, and what was asked for: from here on it is ours."""
+Accepted = tuple[Handover, JobRecord, people.Identity]
+
+
+def accept(taken: Sequence[Accepted]) -> None:
+    """These jobs are in Slurm, held, and what was asked for: from here on they are ours. A few statements for all."""
+    if not taken:
+        return
+    events = [_take(handover, record, who) for handover, record, who in taken]
+    Handover.objects.bulk_update([handover for handover, _record, _who in taken], _EVIDENCE)
+    recording.save_all([handover.job for handover, _record, _who in taken])
+    trail.record_all(events)
+
+
+_EVIDENCE = (
+    "outcome", "accepted_at", "slurm_job_id", "array_task", "submit_time", "run_submit_time", "uid",
+    "working_directory", "stdout_path", "stderr_path", "ticket", "ticket_expires_at", "ticket_restart_count",
+)  # fmt: skip
+
+
+def _take(handover: Handover, record: JobRecord, who: people.Identity) -> AuditEvent:
     job = handover.job
     handover.outcome, handover.accepted_at = HandoverOutcome.ACCEPTED, timezone.now()
     recording.identify(handover, record)
     tickets.sign(handover, login=who.login)
-    handover.save()
     recording.apply(job, record)
     job.phase, job.accepted_at, job.slurm_job_id = Phase.ACCEPTED, handover.accepted_at, record.job_id
-    recording.save(job)
-    trail.record(
+    return trail.event(
         Action.JOB_ACCEPTED, about=job, project=job.project, ran_as=who.login, slurm_job_id=record.job_id, uid=who.uid,
         submit_time=record.submit_time, attempt=handover.attempt,
     )  # fmt: skip
 
 
-def mark_released(handover: Handover) -> None:
-    """Slurm let it go: from now on it waits for the scheduler."""
-    handover.released_at = timezone.now()
-    handover.save(update_fields=["released_at"])
-    recording.freed(handover.job)
-    trail.record(Action.JOB_RELEASED, about=handover.job, project=handover.job.project, ran_as=handover.job.owner_login)
+def mark_released(handovers: Sequence[Handover]) -> None:
+    """Slurm let them go: from now on they wait for the scheduler."""
+    if not handovers:
+        return
+    for handover in handovers:
+        handover.released_at = timezone.now()
+        recording.freed(handover.job)
+    Handover.objects.bulk_update(handovers, ["released_at"])
+    jobs = [handover.job for handover in handovers]
+    recording.save_all(jobs)
+    trail.record_all(
+        trail.event(Action.JOB_RELEASED, about=job, project=job.project, ran_as=job.owner_login) for job in jobs
+    )
 
 
 def intend(handover: Handover, kind: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.utils import timezone
@@ -60,10 +61,19 @@ def _shown(job: Job) -> tuple[Any, ...]:
 
 def save(job: Job) -> None:
     """Keep the facts, count the change, and tell open pages to look again."""
-    job.state = word(job.phase, job.slurm_states, job.reason)
-    job.change += 1
-    job.save(update_fields=_FACTS)
-    bells.hint([(job.pk, job.change)])
+    save_all([job])
+
+
+def save_all(jobs: Sequence[Job]) -> None:
+    """The same for many in one statement."""
+    for job in jobs:
+        job.state = word(job.phase, job.slurm_states, job.reason)
+        job.change += 1
+    if len(jobs) == 1:
+        jobs[0].save(update_fields=_FACTS)
+    else:
+        Job.objects.bulk_update(jobs, _FACTS)
+    bells.hint([(job.pk, job.change) for job in jobs])
 
 
 def move(job: Job, phase: Phase) -> None:
@@ -73,10 +83,9 @@ def move(job: Job, phase: Phase) -> None:
 
 
 def freed(job: Job) -> None:
-    """Our own release: the hold is gone before the follower sees it."""
+    """Our own release (not saved): the hold is gone before the follower sees it."""
     if job.reason.startswith("JobHeld"):
         job.reason = ""
-    save(job)
 
 
 def note_run(handover: Handover, record: JobRecord) -> Run | None:
