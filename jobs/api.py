@@ -50,7 +50,7 @@ def jobs(request: HttpRequest, filters: Query[Filters]) -> dict[str, Any]:
     """The jobs the caller may see, newest first."""
     rows = gate.allowing(Job.objects.with_names(), request.user, Permission.JOB_VIEW)
     if filters.project:
-        project = gate.fetch(Project.objects, request.user, Permission.PROJECT_VIEW, code=filters.project)
+        project = gate.fetch(Project.objects.all(), request.user, Permission.PROJECT_VIEW, code=filters.project)
         rows = rows.filter(project=project)
     if filters.mine:
         rows = rows.filter(owner=_person(request))
@@ -70,7 +70,7 @@ def submit(request: HttpRequest, idempotency_key: Key = None) -> Status[dict[str
     raw, wrong = asked(request)
     if "project" in wrong:
         raise BadSpec(wrong)
-    project = gate.fetch(Project.objects, request.user, Permission.JOB_SUBMIT, code=raw["project"])
+    project = gate.fetch(Project.objects.all(), request.user, Permission.JOB_SUBMIT, code=raw["project"])
     pace.check(by=_person(request))
     try:
         spec, allocation = services.prepare(raw, project=project)

@@ -30,14 +30,15 @@ def _whole(value: Any) -> Any:
     return value
 
 
-def _no_nul(value: str) -> str:
-    if "\x00" in value:
-        raise PydanticCustomError("string_nul", "NUL")
+def _text(value: str) -> str:
+    """What PostgreSQL can keep: no NUL, no half of a surrogate pair."""
+    if "\x00" in value or any("\ud800" <= char <= "\udfff" for char in value):
+        raise PydanticCustomError("string_text", "not text")
     return value
 
 
 Whole = Annotated[int, BeforeValidator(_whole)]
-Text = Annotated[str, AfterValidator(_no_nul)]
+Text = Annotated[str, AfterValidator(_text)]
 
 
 class JobRequest(BaseModel):
@@ -58,7 +59,7 @@ class JobRequest(BaseModel):
     memory_gb: Whole = Field(4, ge=1, description="Memory per node, GiB.")
     time_limit_minutes: Whole = Field(60, ge=1, le=LONGEST_MINUTES)
     script: str = Field(description="The batch script; begins with #!, Unix line ends, 4 MiB at the most.")
-    environment: dict[str, str] = Field(default_factory=dict, description="Variables for the job, 100 at the most.")
+    environment: dict[Text, Text] = Field(default_factory=dict, description="Variables for the job, 100 at the most.")
 
 
 def asked(request: HttpRequest) -> tuple[dict[str, Any], dict[str, list[str]]]:
@@ -77,7 +78,7 @@ def asked(request: HttpRequest) -> tuple[dict[str, Any], dict[str, list[str]]]:
     try:
         JobRequest.model_validate(body)
     except ValidationError as error:
-        wrong = fields.messages(error.errors(include_url=False, include_input=False))  # type: ignore[arg-type]
+        wrong = fields.messages(error.errors(include_url=False, include_input=False))
         return _kept(body, wrong), wrong
     return body, {}
 

@@ -4,7 +4,8 @@ from django.urls import URLPattern, URLResolver, include, path
 from django.views.i18n import set_language
 
 from jobs.views import home, lists, project
-from portal import views
+from portal import health, views
+from portal.api import absent, api
 from projects.views import projects
 
 # These pages join rooms, so they live in the highest room they show.
@@ -22,4 +23,10 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("projects/", include((PROJECTS, "projects"))),
     path("cluster/", include(([path("", lists.cluster, name="overview")], "cluster"))),
     path("audit/", include("audit.urls")),
+    path("api/v1/", api.urls),
+    path("api/", absent, name="api-absent"),
+    path("api/<path:rest>", absent, name="api-absent"),
+    path("healthz", health.healthz, name="healthz"),
+    path("readyz", health.readyz, name="readyz"),
+    path("metrics", health.metrics, name="metrics"),
 ]

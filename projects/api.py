@@ -78,7 +78,7 @@ def projects(request: HttpRequest, page: Query[PageOf]) -> dict[str, Any]:
 @router.get("/{code}", response=ProjectDetail, operation_id="project")
 def project(request: HttpRequest, code: str) -> dict[str, Any]:
     """One project with its members."""
-    row = gate.fetch(Project.objects, request.user, Permission.PROJECT_VIEW, code=code)
+    row = gate.fetch(Project.objects.all(), request.user, Permission.PROJECT_VIEW, code=code)
     members = list(Membership.objects.active().filter(project=row).select_related("user").order_by("user__username"))
     role = next((member.role for member in members if member.user_id == request.user.pk), "")
     return _project(row, role) | {

@@ -37,7 +37,7 @@ class AllocationOut(Schema):
 @router.get("/{code}/allocations", response=list[AllocationOut], operation_id="allocations")
 def allocations(request: HttpRequest, code: str) -> list[dict[str, Any]]:
     """The project's allocations, the default first."""
-    project = gate.fetch(Project.objects, request.user, Permission.PROJECT_VIEW, code=code)
+    project = gate.fetch(Project.objects.all(), request.user, Permission.PROJECT_VIEW, code=code)
     return [_allocation(line) for line in reads.of_project(project)]
 
 
