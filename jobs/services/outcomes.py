@@ -13,6 +13,7 @@ from audit.actions import Action, Outcome
 from audit.models import AuditEvent
 from jobs import bells
 from jobs.models import Handover, HandoverOutcome, Intent, IntentKind, Job, Phase
+from jobs.models.bulk import update_many
 from jobs.services import people, recording, tickets
 from quotas import services as quotas
 from slurm.contract import JobRecord, Refused, Submission, Unreachable
@@ -57,7 +58,7 @@ def accept(taken: Sequence[Accepted]) -> None:
     if not taken:
         return
     events = [_take(handover, record, who) for handover, record, who in taken]
-    Handover.objects.bulk_update([handover for handover, _record, _who in taken], _EVIDENCE)
+    update_many([handover for handover, _record, _who in taken], _EVIDENCE)
     recording.save_all([handover.job for handover, _record, _who in taken])
     trail.record_all(events)
 
@@ -88,7 +89,7 @@ def mark_released(handovers: Sequence[Handover]) -> None:
     for handover in handovers:
         handover.released_at = timezone.now()
         recording.freed(handover.job)
-    Handover.objects.bulk_update(handovers, ["released_at"])
+    update_many(handovers, ["released_at"])
     jobs = [handover.job for handover in handovers]
     recording.save_all(jobs)
     trail.record_all(

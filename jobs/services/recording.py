@@ -11,6 +11,7 @@ from audit import trail
 from audit.actions import Action, Outcome
 from jobs import bells
 from jobs.models import Handover, Job, Run
+from jobs.models.bulk import update_many
 from jobs.states import Phase, State, is_over, word
 from quotas import services as quotas
 from slurm.contract import JobRecord
@@ -69,10 +70,7 @@ def save_all(jobs: Sequence[Job]) -> None:
     for job in jobs:
         job.state = word(job.phase, job.slurm_states, job.reason)
         job.change += 1
-    if len(jobs) == 1:
-        jobs[0].save(update_fields=_FACTS)
-    else:
-        Job.objects.bulk_update(jobs, _FACTS)
+    update_many(jobs, _FACTS)
     bells.hint([(job.pk, job.change) for job in jobs])
 
 
