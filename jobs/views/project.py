@@ -8,6 +8,7 @@ from django.shortcuts import render
 
 from access import gate
 from access.permissions import Permission
+from access.roles import Role
 from audit import views as audit
 from audit.models import AuditEvent
 from jobs.models import Job
@@ -21,15 +22,13 @@ RECENT = 20
 def project(request: HttpRequest, code: str) -> HttpResponse:
     """It joins projects, allocations and jobs, so it lives in the highest room it shows."""
     row = gate.fetch(Project.objects, request.user, Permission.PROJECT_VIEW, code=code)
-    members = (
-        Membership.objects.active().filter(project=row).select_related("user").order_by("role", "user__display_name")
-    )
+    members = Membership.objects.active().filter(project=row).select_related("user")
     return render(
         request,
         "projects/detail.html",
         {
             "project": row,
-            "members": list(members.order_by("role", "user__display_name")),
+            "members": sorted(members, key=lambda member: (Role.values.index(member.role), member.user.name)),
             "allocations": reads.of_project(row),
             "jobs": list(Job.objects.filter(project=row).with_names().order_by("-pk")[:RECENT]),
         },

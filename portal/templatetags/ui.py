@@ -13,8 +13,8 @@ from django.utils import timezone
 from django.utils.formats import date_format, number_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import get_language, ngettext, pgettext
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext, pgettext
 
 register = template.Library()
 
@@ -60,7 +60,7 @@ def ago(moment: datetime | None, never: object = "–") -> SafeString | str:
     if moment is None:
         return str(never)
     text = _ago((timezone.now() - moment).total_seconds())
-    exact = date_format(timezone.localtime(moment), "DATETIME_FORMAT")
+    exact = said(timezone.localtime(moment), "DATETIME_FORMAT")
     return format_html('<time-ago datetime="{}" title="{}">{}</time-ago>', moment.isoformat(), exact, text)
 
 
@@ -69,7 +69,7 @@ def when(moment: datetime | None, never: object = "–") -> SafeString | str:
     """A moment as short as it may be: the time where it is near, day and time otherwise; the exact one is its title."""
     if moment is None:
         return str(never)
-    exact = date_format(timezone.localtime(moment), "DATETIME_FORMAT")
+    exact = said(timezone.localtime(moment), "DATETIME_FORMAT")
     return format_html('<time datetime="{}" title="{}">{}</time>', moment.isoformat(), exact, short(moment))
 
 
@@ -77,18 +77,30 @@ def short(moment: datetime) -> str:
     """The time alone today and within twelve hours, day and time otherwise."""
     local = timezone.localtime(moment)
     near = local.date() == timezone.localdate() or abs(moment - timezone.now()) < timedelta(hours=12)
-    return date_format(local, "H:i" if near else pgettext("day and time, short", "M j, H:i"))
+    return said(local, "H:i" if near else pgettext("day and time, short", "M j, H:i"))
+
+
+def said(local: datetime, form: str) -> str:
+    """A date in words; in Portuguese months and days of the week are written small."""
+    text = date_format(local, form)
+    return text.lower() if (get_language() or "").startswith("pt") else text
+
+
+@register.filter
+def day(moment: datetime) -> str:
+    """The date alone, in words."""
+    return said(timezone.localtime(moment), "DATE_FORMAT")
 
 
 @register.simple_tag
 def today(moment: datetime) -> str:
     """The day in words, as a heading's side note."""
-    return date_format(timezone.localtime(moment), pgettext("day of the week and date", "l, F j"))
+    return said(timezone.localtime(moment), pgettext("day of the week and date", "l, F j"))
 
 
 @register.filter
 def duration(seconds: float | None) -> str:
-    """Seconds as people say them: 42 s, 5 min 3 s, 5 h 42 min, 3 d 4 h."""
+    """Seconds as people say them: 42 s, 5 min 3 s, 5 h 42 min, 3 d 4 h (hours up to two days)."""
     if seconds is None:
         return "–"
     whole = int(seconds)
@@ -96,7 +108,7 @@ def duration(seconds: float | None) -> str:
         return f"{whole} s"
     if whole < 3600:
         return f"{whole // 60} min" + (f" {whole % 60} s" if whole % 60 else "")
-    if whole < 86400:
+    if whole < 172800:
         return f"{whole // 3600} h" + (f" {whole % 3600 // 60} min" if whole % 3600 // 60 else "")
     return f"{whole // 86400} d" + (f" {whole % 86400 // 3600} h" if whole % 86400 // 3600 else "")
 

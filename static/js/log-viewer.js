@@ -33,6 +33,7 @@ class LogViewer extends HTMLElement {
     });
     this.tools = new LogTools(this);
     this.listen();
+    if (matchMedia("(max-width: 39.99rem)").matches) this.tools.wrap();  // a narrow screen reads wrapped lines
     this.source.start(this.stream);
   }
 

@@ -25,7 +25,8 @@ function showTypes() {
     if (note && types[type]) note.textContent = say("per_node", { n: types[type].per_node });
   }
   const chosen = form.querySelector("[name=gpu_type]:checked");
-  if (!chosen || chosen.closest("[data-type]").hidden) pickType(Object.keys(types)[0] ?? "");
+  const wants = !chosen?.value && number("gpus") > 0;  // GPUs asked for, but not which
+  if (!chosen || chosen.closest("[data-type]").hidden || wants) pickType(Object.keys(types)[0] ?? "");
 }
 
 function pickType(type) {

@@ -41,7 +41,7 @@ export function ago(seconds) {
 /** Minutes as people say them: 45 min, 5 h 30 min, 2 d 4 h. */
 export function minutes(count) {
   if (count < 60) return `${count} min`;
-  const [big, small, bigUnit, smallUnit] = count < 1440
+  const [big, small, bigUnit, smallUnit] = count < 2880
     ? [Math.floor(count / 60), count % 60, "h", "min"]
     : [Math.floor(count / 1440), Math.floor((count % 1440) / 60), "d", "h"];
   return small ? `${big} ${bigUnit} ${small} ${smallUnit}` : `${big} ${bigUnit}`;
