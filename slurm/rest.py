@@ -97,6 +97,10 @@ class RestGateway:
     def find(self, *, comment: str, uid: int, account: str, since: datetime) -> Sequence[JobRecord]:
         return search.find(self, search.Wanted(comment, uid, account, since.replace(microsecond=0)))
 
+    def accounting_of(self, account: str, since: datetime) -> Sequence[JobRecord]:
+        """The rows of one account, or Unanswered while some are half written."""
+        return bulk.accounting(self.commands, self.tokens.reading(), since=since, account=account)
+
     def accounting_details(self, account: str, since: datetime, uid: int) -> Sequence[JobRecord]:
         """What slurmdbd has of an account's jobs active since then, with free text; `uid` is taken on trust."""
         token, adapter = self.tokens.reading(), self._spoken(self.tokens.reading())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -34,7 +34,7 @@ class Reads(Protocol):
 
     def jobs(self) -> Sequence[JobRecord]: ...
 
-    def accounting(self, *, since: datetime, job_ids: Collection[int] = ()) -> Sequence[JobRecord]: ...
+    def accounting_of(self, account: str, since: datetime) -> Sequence[JobRecord]: ...
 
     def accounting_details(self, account: str, since: datetime, uid: int) -> Sequence[JobRecord]: ...
 
@@ -62,7 +62,7 @@ def _in_slurmdbd(reads: Reads, wanted: Wanted) -> list[JobRecord]:
     """By uid from the text first: slurmdbd's JSON knows only names, and holds the comment."""
     rows = {
         (record.job_id, record.array_task, record.submit_time)
-        for record in reads.accounting(since=wanted.since)
+        for record in reads.accounting_of(wanted.account, wanted.since)
         if wanted.may_be(record)
     }
     if not rows:

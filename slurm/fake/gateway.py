@@ -83,10 +83,13 @@ class FakeGateway:
     def find(self, *, comment: str, uid: int, account: str, since: datetime) -> Sequence[JobRecord]:
         return search.find(self, search.Wanted(comment, uid, account, since.replace(microsecond=0)))
 
+    def accounting_of(self, account: str, since: datetime) -> Sequence[JobRecord]:
+        return [row for row in self.accounting(since=since) if row.account == account]
+
     def accounting_details(self, account: str, since: datetime, uid: int) -> Sequence[JobRecord]:
         """With free text; as in the real one the comments are there only once a job is over."""
         by_key = {(job.job_id, job.uid, run.submit_time): job for job in self.cluster.every_job for run in job.runs}
-        rows = [row for row in self.accounting(since=since) if (row.account, row.uid) == (account, uid)]
+        rows = [row for row in self.accounting_of(account, since) if row.uid == uid]
         return [by_key[row.job_id, row.uid, row.submit_time].full(row) for row in rows if row.end_time is not None]
 
     def accounting_backlog(self) -> int:

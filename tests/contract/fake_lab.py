@@ -1,0 +1,76 @@
+"""The fake cluster as a lab."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import TypeVar
+
+import slurm
+from slurm import fake
+from tests.contract.lab import Person
+
+T = TypeVar("T")
+
+
+class FakeLab:
+    name = "fake"
+    davi = Person("davi", 20004, "visao", "visao-2026")
+    felipe = Person("felipe", 20006, "atlas", "atlas-2026")
+    iara = Person("iara", 20009, "visao", "visao-2026")
+
+    def __init__(self) -> None:
+        self.cluster = fake.reset("contract")
+        self.gateway = slurm.connect("fake:contract")
+        self.accounts = slurm.accounts("fake:contract")
+        for who, partitions in ((self.davi, ("gpu", "large", "prep")), (self.felipe, ("gpu", "prep"))):
+            self.cluster.open_account(who.account, users={who.user: who.uid}, partitions=partitions, qos=who.qos)
+            self.accounts.ensure_qos(who.qos, slurm.contract.Limits(gpus_at_once=8))
+        self.cluster.add_user("iara", 20009)
+
+    def now(self) -> datetime:
+        return self.cluster.now
+
+    def folder(self, person: Person) -> str:
+        return f"/srv/var/projects/{person.account}"
+
+    def script(self, key: str) -> str:
+        return f"#!/bin/bash\n# {key}\n"
+
+    def end(self, job_id: int, key: str, *, exit_code: int = 0) -> None:
+        self.cluster.finish(job_id, exit_code=exit_code)
+
+    def requeue(self, job_id: int) -> None:
+        self.cluster.requeue(job_id)
+
+    def until(self, look: Callable[[], T], *, seconds: float = 30) -> T:
+        seen = look()
+        for _ in range(int(seconds)):
+            if seen:
+                break
+            self.cluster.turn(seconds=1)
+            seen = look()
+        assert seen, "it did not happen"
+        return seen
+
+    @contextlib.contextmanager
+    def slurmctld_stopped(self) -> Iterator[None]:
+        self.cluster.stop()
+        yield
+        self.cluster.go_on()
+
+    @contextlib.contextmanager
+    def _down(self, daemon: str) -> Iterator[None]:
+        self.cluster.go_down(daemon)
+        yield
+        self.cluster.come_up(daemon)
+
+    def slurmctld_down(self) -> contextlib.AbstractContextManager[None]:
+        return self._down("slurmctld")
+
+    def slurmrestd_down(self) -> contextlib.AbstractContextManager[None]:
+        return self._down("slurmrestd")
+
+    def slurmdbd_down(self) -> contextlib.AbstractContextManager[None]:
+        return self._down("slurmdbd")

@@ -1,0 +1,133 @@
+"""A running private stack as a lab: its services are stopped and started by name, its people are the demo's."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TypeVar
+
+from slurm.commands import Commands
+from slurm.rest import RestGateway
+from slurm.sacctmgr import Sacctmgr
+from slurm.signer import Policy, Signer
+from slurm.tokens import Token
+from slurm.wire import Wire
+from tests.contract.lab import Person
+
+T = TypeVar("T")
+ROOT = Path(__file__).resolve().parents[2]
+WRAPPER = '#!/bin/sh\nexec nsenter -t {pid} -m -r -- setpriv --reuid=65534 --regid=65534 --clear-groups /usr/bin/{program} "$@"\n'
+
+
+class KeyTokens:
+    """Tokens signed in this process: the signer has tests of its own."""
+
+    def __init__(self, key: bytes) -> None:
+        self._signer = Signer(Policy({}), key)
+        self._kept: dict[str, Token] = {}
+
+    def of(self, user: str) -> Token:
+        if user not in self._kept or not self._kept[user].is_fresh():
+            self._kept[user] = self._signer.token(user)
+        return self._kept[user]
+
+    def admin(self) -> Token:
+        return self.of("bancada")
+
+    def reading(self) -> Token:
+        return self.of("bancada-read")
+
+
+class RealLab:
+    name = "real"
+    davi = Person("davi", 20004, "visao", "visao-2026")
+    felipe = Person("felipe", 20006, "atlas", "atlas-2026")
+    iara = Person("iara", 20009, "visao", "visao-2026")
+
+    def __init__(self, var: Path, folder: Path, *, deadline: float = 12.0) -> None:
+        self.var = var
+        self.inside = Path(f"/proc/{self._pid('supervisor')}/root/srv/var")
+        self._wrap(folder)
+        commands = Commands("/srv/var/slurm/slurm.conf", 15.0, str(folder))
+        tokens = KeyTokens((var / "secrets/slurm-jwt").read_bytes())
+        wire = Wire(self.inside / "run/slurmrestd/rest.sock", deadline=deadline)
+        self.gateway = RestGateway(wire, tokens, commands)
+        self.accounts = Sacctmgr(self.gateway)
+
+    def _pid(self, service: str) -> int:
+        return int((self.var / "run/pid" / service).read_text().split()[0])
+
+    def _wrap(self, folder: Path) -> None:
+        """Slurm's commands, run inside the stack's namespace by nobody: a token is all they have."""
+        for program in ("squeue", "sacct", "sacctmgr"):
+            path = folder / program
+            path.write_text(WRAPPER.format(pid=self._pid("supervisor"), program=program))
+            path.chmod(0o755)
+
+    def inside_as_root(self, *words: str) -> str:
+        return self._stack("exec", "--", *words)
+
+    def _stack(self, act: str, *words: str) -> str:
+        argv = [sys.executable, "-m", "stack", act, "--var", str(self.var), *words]
+        done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    def folder(self, person: Person) -> str:
+        return f"/srv/var/projects/{person.account}"
+
+    def script(self, key: str) -> str:
+        gate = f"/srv/var/home/gate-{key}"
+        return f"#!/bin/bash\nwhile [ ! -s {gate} ]; do sleep 0.2; done\nexit $(cat {gate})\n"
+
+    def end(self, job_id: int, key: str, *, exit_code: int = 0) -> None:
+        (self.var / f"home/gate-{key}").write_text(f"{exit_code}\n")
+
+    def requeue(self, job_id: int) -> None:
+        self.inside_as_root("scontrol", "requeue", str(job_id))
+
+    def until(self, look: Callable[[], T], *, seconds: float = 30) -> T:
+        until = time.monotonic() + seconds
+        while not (seen := look()):
+            assert time.monotonic() < until, "it did not happen"
+            time.sleep(0.3)
+        return seen
+
+    @contextlib.contextmanager
+    def slurmctld_stopped(self) -> Iterator[None]:
+        pid = self._pid("slurmctld")
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(pid, signal.SIGCONT)
+
+    @contextlib.contextmanager
+    def _down(self, service: str) -> Iterator[None]:
+        """Only this one: the stack's own stop takes along what needs it."""
+        pid = self._pid(service)
+        os.kill(pid, signal.SIGTERM)
+        self.until(lambda: not Path(f"/proc/{pid}/cmdline").exists() or not Path(f"/proc/{pid}/cmdline").read_bytes())
+        try:
+            yield
+        finally:
+            self._stack("start", service)
+
+    def slurmctld_down(self) -> contextlib.AbstractContextManager[None]:
+        return self._down("slurmctld")
+
+    def slurmrestd_down(self) -> contextlib.AbstractContextManager[None]:
+        return self._down("slurmrestd")
+
+    def slurmdbd_down(self) -> contextlib.AbstractContextManager[None]:
+        return self._down("slurmdbd")
