@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from typing import Any, Protocol, TypeVar, cast
 
-from django.contrib.auth.base_user import AbstractBaseUser
-from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import ValidationError
 from django.db.models import Exists, Model, OuterRef, Q, QuerySet
+from django.db.models.manager import BaseManager
 from django.utils import timezone
 from guardian.utils import get_user_obj_perms_model
 
@@ -23,7 +22,7 @@ from access.permissions import Permission, Scope, codename
 from access.roles import site_permissions
 
 M = TypeVar("M", bound=Model)
-Person = AbstractBaseUser | AnonymousUser
+Person = Any  # accounts.User or AnonymousUser: access imports no model
 
 
 class Gated(Protocol):
@@ -54,7 +53,7 @@ def allowing(queryset: QuerySet[M], user: Person, permission: Permission) -> Que
     return queryset.filter(allowed)
 
 
-def fetch(queryset: QuerySet[M], user: Person, permission: Permission, **key: Any) -> M:
+def fetch(queryset: QuerySet[M] | BaseManager[M], user: Person, permission: Permission, **key: Any) -> M:
     """The one row under this key, if the person may do this to it.
 
     Raises NotFound where the person may not even see it (the same as where there is none), Refused where they may
@@ -63,7 +62,7 @@ def fetch(queryset: QuerySet[M], user: Person, permission: Permission, **key: An
     view = cast(Gated, queryset.model).gate_view
     subject = queryset.model._meta.label_lower
     try:
-        row = allowing(queryset, user, view).filter(**key).first()
+        row = allowing(queryset.all(), user, view).filter(**key).first()
     except (ValueError, ValidationError):
         row = None
     if row is None:
@@ -85,7 +84,7 @@ def permissions_on(scope: Model, user: Person) -> frozenset[str]:
     site = {str(p) for p in site_permissions(getattr(user, "site_role", ""))}
     if not _active_members(type(scope), user).filter(pk=scope.pk).exists():
         return frozenset(site)
-    grants = get_user_obj_perms_model(type(scope))
+    grants: Any = get_user_obj_perms_model(cast(Any, type(scope)))
     held = grants.objects.filter(user=user, content_object=scope).values_list("permission__codename", flat=True)
     return frozenset(site | set(held))
 
@@ -111,6 +110,6 @@ def _active_members(scope: type[Model], user: Person) -> QuerySet[Model]:
 
 def _scopes(model: type[Model], user: Person, name: str) -> QuerySet[Any]:
     scope = _scope_model(model)
-    grants = get_user_obj_perms_model(scope)
+    grants: Any = get_user_obj_perms_model(cast(Any, scope))
     held = grants.objects.filter(user=user, permission__codename=name, content_object=OuterRef("pk"))
     return _active_members(scope, user).filter(Exists(held)).values("pk")

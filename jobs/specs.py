@@ -65,7 +65,7 @@ def check(raw: Mapping[str, Any], *, project: Project, partitions: Iterable[Part
         errors["partition"] = [
             _("The project may use these partitions: %(names)s.") % {"names": ", ".join(sorted(offered)) or "–"}
         ]
-    fields = {
+    fields: dict[str, Any] = {
         "name": _name(raw, errors),
         "script": _script(raw, errors),
         "environment": _environment(raw, errors),

@@ -41,7 +41,7 @@ class Project(models.Model):
 
     class Meta:
         ordering = ("title",)
-        permissions = model_permissions()
+        permissions = tuple(model_permissions())
 
     def __str__(self) -> str:
         return self.title

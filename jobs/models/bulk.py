@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from django.db import connection
 from django.db.models import Model
@@ -20,7 +21,7 @@ def update_many(rows: Sequence[Model], fields: Sequence[str]) -> None:
         cursor.executemany(sql, [[*_values(row, columns), row.pk] for row in rows])
 
 
-def _values(row: Model, columns: Sequence[object]) -> list[object]:
+def _values(row: Model, columns: Sequence[object]) -> list[Any]:
     return [
         field.get_db_prep_save(getattr(row, field.attname), connection)  # type: ignore[attr-defined]
         for field in columns

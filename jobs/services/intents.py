@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from uuid import UUID
 
 import structlog
 from django.db import transaction
@@ -36,7 +37,7 @@ def carry_out(limit: int = 100) -> int:
     return sum(_one(row.pk) for row in due)
 
 
-def _one(pk: object) -> bool:
+def _one(pk: UUID) -> bool:
     """One intent, held by a row lock that another worker skips; the lock is the lease while Slurm is asked."""
     with transaction.atomic():
         rows = Intent.objects.select_for_update(skip_locked=True, of=("self",)).filter(pk=pk, done_at=None)
@@ -201,11 +202,11 @@ def _release(intent: Intent) -> str:
     return "released"
 
 
-def _lock_free(pk: object) -> Job:
+def _lock_free(pk: UUID) -> Job:
     return Job.objects.select_related("project", "owner", "allocation", "cluster").defer("script").get(pk=pk)
 
 
-def _locked(pk: object) -> Job:
+def _locked(pk: UUID) -> Job:
     rows = Job.objects.select_for_update(of=("self",)).select_related("project", "owner", "allocation", "cluster")
     return rows.get(pk=pk)
 

@@ -64,7 +64,7 @@ class Follower:
         return BUSY if following.unsettled(cluster) else IDLE
 
 
-def run(stop: Callable[[], bool], wait: Callable[[float], None]) -> None:
+def run(stop: Callable[[], bool], wait: Callable[[float], object]) -> None:
     """Until told to stop; what breaks a look does not break the loop."""
     follower = Follower()
     while not stop():

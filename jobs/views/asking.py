@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
@@ -14,6 +14,7 @@ from django.views.decorators.http import require_POST
 from access import gate
 from access.ids import uuid7
 from access.permissions import Permission
+from accounts.http import SignedInRequest
 from jobs import services, specs
 from jobs.forms import JobForm, like
 from jobs.models import Job
@@ -31,7 +32,7 @@ FIELD_OF_LIMIT = {
 
 
 @login_required
-def submit(request: HttpRequest) -> HttpResponse:
+def submit(request: SignedInRequest) -> HttpResponse:
     """The form (GET), and the request it makes (POST)."""
     code = (request.POST if request.method == "POST" else request.GET).get("project", "")
     theirs = list(gate.allowing(Project.objects.all(), request.user, Permission.JOB_SUBMIT))
@@ -52,7 +53,7 @@ def _status(form: JobForm) -> int:
     return 422 if form.is_bound else 200
 
 
-def _initial(request: HttpRequest) -> dict[str, Any]:
+def _initial(request: SignedInRequest) -> dict[str, Any]:
     again = request.GET.get("like")
     return (
         like(gate.fetch(Job.objects.select_related("allocation"), request.user, Permission.JOB_VIEW, pk=again))
@@ -61,10 +62,10 @@ def _initial(request: HttpRequest) -> dict[str, Any]:
     )
 
 
-def _ask(request: HttpRequest, form: JobForm, project: Project) -> Job | None:
+def _ask(request: SignedInRequest, form: JobForm, project: Project) -> Job | None:
     try:
         return services.submit(
-            project=project, spec=form.spec, allocation=form.chosen, by=request.user,  # type: ignore[arg-type]
+            project=project, spec=form.spec, allocation=form.chosen, by=request.user,
             idempotency_key=request.POST.get("key", "")[:100] or None,
         )  # fmt: skip
     except OverAllocation as over:
@@ -76,7 +77,7 @@ def _ask(request: HttpRequest, form: JobForm, project: Project) -> Job | None:
     return None
 
 
-def _context(request: HttpRequest, form: JobForm, project: Project, theirs: list[Project]) -> dict[str, Any]:
+def _context(request: SignedInRequest, form: JobForm, project: Project, theirs: list[Project]) -> dict[str, Any]:
     partitions = partitions_of(project)
     return {
         "form": form,
@@ -101,11 +102,11 @@ def _context(request: HttpRequest, form: JobForm, project: Project, theirs: list
 
 @login_required
 @require_POST
-def cancel(request: HttpRequest, pk: str) -> HttpResponse:
+def cancel(request: SignedInRequest, pk: str) -> HttpResponse:
     """Ask for the job's end."""
     job = gate.fetch(Job.objects.select_related("project"), request.user, Permission.JOB_CANCEL, pk=pk)
     try:
-        services.cancel(job=job, by=request.user)  # type: ignore[arg-type]
+        services.cancel(job=job, by=request.user)
         messages.success(request, _("Cancellation asked for. Slurm ends the job in a moment."))
     except services.AlreadyOver as over:
         messages.info(request, str(over))

@@ -5,10 +5,11 @@ from __future__ import annotations
 from datetime import timedelta
 
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 
+from accounts.http import SignedInRequest
 from cluster.models import Node
 from jobs.models import Job
 from jobs.states import State
@@ -19,7 +20,7 @@ NEEDS_A_LOOK = (State.FAILED, State.OUT_OF_MEMORY, State.TIMEOUT, State.NODE_FAI
 
 
 @login_required
-def home(request: HttpRequest) -> HttpResponse:
+def home(request: SignedInRequest) -> HttpResponse:
     """The person's own bench."""
     mine = Job.objects.filter(owner=request.user).with_names()
     under_way = list(mine.open().order_by("-pk")[:200])

@@ -6,11 +6,12 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import render
 
 from access import gate
 from access.permissions import Permission
+from accounts.http import SignedInRequest
 from cluster.models import Node, Partition
 from jobs.models import Job, JobQuerySet
 from jobs.states import OPEN, State
@@ -20,7 +21,7 @@ OF_NODE = 500  # running jobs the cluster page reads at the most
 
 
 @login_required
-def jobs(request: HttpRequest) -> HttpResponse:
+def jobs(request: SignedInRequest) -> HttpResponse:
     """Jobs the person may see: own by default, a project's on request; newest first."""
     asked = _asked(request)
     rows = list(_filtered(request, asked).before(asked["before"])[: PAGE + 1])
@@ -29,10 +30,10 @@ def jobs(request: HttpRequest) -> HttpResponse:
         "older": rows[PAGE - 1].pk if len(rows) > PAGE else None,
         "states": State.choices,
     }
-    return render(request, "jobs/_table.html" if request.htmx else "jobs/list.html", context)  # type: ignore[attr-defined]
+    return render(request, "jobs/_table.html" if request.htmx else "jobs/list.html", context)
 
 
-def _asked(request: HttpRequest) -> dict[str, Any]:
+def _asked(request: SignedInRequest) -> dict[str, Any]:
     get = request.GET.get
     whose = get("whose", "mine")
     return {
@@ -51,7 +52,7 @@ def _uuid(text: str) -> str | None:
         return None
 
 
-def _filtered(request: HttpRequest, asked: dict[str, Any]) -> JobQuerySet:
+def _filtered(request: SignedInRequest, asked: dict[str, Any]) -> JobQuerySet:
     rows: Any = gate.allowing(Job.objects.with_names(), request.user, Permission.JOB_VIEW)
     if asked["whose"] == "mine":
         rows = rows.filter(owner=request.user)
@@ -64,11 +65,11 @@ def _filtered(request: HttpRequest, asked: dict[str, Any]) -> JobQuerySet:
         rows = (
             rows.filter(slurm_job_id=number) if number else rows.filter(name__icontains=asked["q"].replace("\x00", ""))
         )
-    return rows  # type: ignore[no-any-return]
+    return rows
 
 
 @login_required
-def cluster(request: HttpRequest) -> HttpResponse:
+def cluster(request: SignedInRequest) -> HttpResponse:
     """Nodes, their GPUs, the partitions and their queues, as last seen."""
     busy = Job.objects.filter(state__in=(State.RUNNING, State.ENDING)).with_names()
     running = list(gate.allowing(busy, request.user, Permission.JOB_VIEW).order_by("-pk")[:OF_NODE])

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 
 from access import gate
 from access.permissions import Permission
+from accounts.http import SignedInRequest
 from audit.models import AuditEvent
 from jobs import reasons
 from jobs.models import Job, Run
@@ -19,12 +20,12 @@ from jobs.states import State
 EVENTS = 100
 
 
-def _job(request: HttpRequest, pk: str, permission: Permission = Permission.JOB_VIEW) -> Job:
+def _job(request: SignedInRequest, pk: str, permission: Permission = Permission.JOB_VIEW) -> Job:
     rows = Job.objects.select_related("project", "owner", "allocation", "cluster", "cancel_asked_by")
     return gate.fetch(rows, request.user, permission, pk=pk)
 
 
-def _context(request: HttpRequest, job: Job) -> dict[str, Any]:
+def _context(request: SignedInRequest, job: Job) -> dict[str, Any]:
     return {
         "job": job,
         "project": job.project,
@@ -42,7 +43,7 @@ def _context(request: HttpRequest, job: Job) -> dict[str, Any]:
 
 
 @login_required
-def detail(request: HttpRequest, pk: str) -> HttpResponse:
+def detail(request: SignedInRequest, pk: str) -> HttpResponse:
     """The job page."""
     job = _job(request, pk)
     tab = request.GET.get("tab", "output")
@@ -53,7 +54,7 @@ def detail(request: HttpRequest, pk: str) -> HttpResponse:
 
 
 @login_required
-def live(request: HttpRequest, pk: str) -> HttpResponse:
+def live(request: SignedInRequest, pk: str) -> HttpResponse:
     """The part that htmx fetches again after a hint."""
     job = _job(request, pk)
     return render(request, "jobs/_live.html", _context(request, job))

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, JsonResponse, StreamingHttpResponse
+from django.http import HttpResponse, HttpResponseBadRequest, JsonResponse, StreamingHttpResponse
 from django.views.decorators.http import require_safe
 
+from accounts.http import SignedInRequest
 from jobs.services import reading
 
 STREAMS = ("stdout", "stderr")
 FIRST, MOST = 64 * 1024, 1024 * 1024
 
 
-def _asked(request: HttpRequest, pk: str) -> tuple[reading.Job, str]:
+def _asked(request: SignedInRequest, pk: str) -> tuple[reading.Job, str]:
     stream = request.GET.get("stream", "stdout")
     return reading.fetch(request.user, pk), stream if stream in STREAMS else "stdout"
 
 
-def _number(request: HttpRequest, name: str, default: int) -> int:
+def _number(request: SignedInRequest, name: str, default: int) -> int:
     """A whole number of the query; what is none counts as the default."""
     text = request.GET.get(name, "")
     return int(text) if text.lstrip("-").isdigit() and text.isascii() and len(text) < 18 else default
@@ -25,14 +26,14 @@ def _number(request: HttpRequest, name: str, default: int) -> int:
 
 @login_required
 @require_safe
-def log(request: HttpRequest, pk: str) -> HttpResponse:
+def log(request: SignedInRequest, pk: str) -> HttpResponse:
     """Bytes from an offset (negative: from the end); what is known of the file stands in the headers."""
     job, stream = _asked(request, pk)
     offset, limit = _number(request, "offset", -FIRST), min(_number(request, "limit", FIRST), MOST)
     generation = request.GET.get("generation", "")[:100]
     try:
         chunk = reading.read(
-            job=job, by=request.user, stream=stream, offset=offset, limit=max(1, limit), generation=generation  # type: ignore[arg-type]
+            job=job, by=request.user, stream=stream, offset=offset, limit=max(1, limit), generation=generation
         )  # fmt: skip
     except reading.ReaderDown:
         return _down()
@@ -43,10 +44,10 @@ def log(request: HttpRequest, pk: str) -> HttpResponse:
     return response
 
 
-def _line(request: HttpRequest, job: reading.Job, stream: str, offset: int) -> str:
+def _line(request: SignedInRequest, job: reading.Job, stream: str, offset: int) -> str:
     """Which line these bytes begin in; "" where the file is too long to count at once."""
     try:
-        place = reading.line(job=job, by=request.user, stream=stream, offset=offset)  # type: ignore[arg-type]
+        place = reading.line(job=job, by=request.user, stream=stream, offset=offset)
     except reading.ReaderDown:
         return ""
     return str(place.line) if place.complete else ""
@@ -66,12 +67,12 @@ def _down() -> HttpResponse:
 
 @login_required
 @require_safe
-def find(request: HttpRequest, pk: str) -> HttpResponse:
+def find(request: SignedInRequest, pk: str) -> HttpResponse:
     """Lines of the whole file that hold the text."""
     job, stream = _asked(request, pk)
     try:
         found = reading.find(
-            job=job, by=request.user, stream=stream, query=request.GET.get("q", ""), after=_number(request, "after", 0)  # type: ignore[arg-type]
+            job=job, by=request.user, stream=stream, query=request.GET.get("q", ""), after=_number(request, "after", 0)
         )  # fmt: skip
     except ValueError:
         return HttpResponseBadRequest()
@@ -83,11 +84,11 @@ def find(request: HttpRequest, pk: str) -> HttpResponse:
 
 @login_required
 @require_safe
-def download(request: HttpRequest, pk: str) -> HttpResponse | StreamingHttpResponse:
+def download(request: SignedInRequest, pk: str) -> HttpResponse | StreamingHttpResponse:
     """The whole file, streamed, as an attachment that no browser renders."""
     job, stream = _asked(request, pk)
     try:
-        whole = reading.download(job=job, by=request.user, stream=stream)  # type: ignore[arg-type]
+        whole = reading.download(job=job, by=request.user, stream=stream)
     except reading.NotReadable as error:
         response = HttpResponse(status=404, content_type="text/plain; charset=utf-8")
         response["X-Log-State"] = error.state

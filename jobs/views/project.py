@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import render
 
 from access import gate
 from access.permissions import Permission
 from access.roles import Role
+from accounts.http import SignedInRequest
 from audit import views as audit
 from audit.models import AuditEvent
 from jobs.models import Job
@@ -19,7 +20,7 @@ RECENT = 20
 
 
 @login_required
-def project(request: HttpRequest, code: str) -> HttpResponse:
+def project(request: SignedInRequest, code: str) -> HttpResponse:
     """It joins projects, allocations and jobs, so it lives in the highest room it shows."""
     row = gate.fetch(Project.objects, request.user, Permission.PROJECT_VIEW, code=code)
     members = Membership.objects.active().filter(project=row).select_related("user")
@@ -36,7 +37,7 @@ def project(request: HttpRequest, code: str) -> HttpResponse:
 
 
 @login_required
-def trail(request: HttpRequest, code: str) -> HttpResponse:
+def trail(request: SignedInRequest, code: str) -> HttpResponse:
     """What happened in one project, for those who answer for it."""
     row = gate.fetch(Project.objects, request.user, Permission.TRAIL_READ, code=code)
     return audit.page(request, AuditEvent.objects.filter(project_id=row.pk), project=row)
