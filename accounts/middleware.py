@@ -1,4 +1,4 @@
-"""Sessions end after an absolute time, however busy they are; a session's person, for pages and sockets alike."""
+"""When a session ends by itself: too old, too long unused, or from before "end all"; for pages and sockets alike."""
 
 from __future__ import annotations
 
@@ -7,35 +7,44 @@ from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth import SESSION_KEY, logout
+from django.contrib.auth import SESSION_KEY
 from django.contrib.sessions.backends.db import SessionStore
 from django.http import HttpRequest, HttpResponse
 
+from accounts import activity, services
 from accounts.models import User
 
 Next = Callable[[HttpRequest], HttpResponse]
 
 
 def session_limits(get_response: Next) -> Next:
-    """End a session that is older than the absolute limit or from before "end all my sessions"."""
+    """End a session that may not go on; note the act of one that may."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
-        if request.user.is_authenticated and not still_good(request):
-            logout(request)
+        if request.user.is_authenticated:
+            why = ended(request.session, request.user)
+            if why:
+                services.expire(request, why=why)
+            elif activity.is_act(request):
+                activity.note(request.session)
         return get_response(request)
 
     return middleware
 
 
-def still_good(request: HttpRequest) -> bool:
-    """Whether the session may go on."""
-    return good(request.session, request.user)
+def ended(session: Any, user: Any) -> str:
+    """Why the session may not go on; empty where it may. `began`, `epoch` and `info` are set at sign-in."""
+    if not user.is_active or session.get("epoch") != user.session_epoch:
+        return "ended"
+    if time.time() - session.get("began", 0) >= settings.SESSION_ABSOLUTE_SECONDS:
+        return "too old"
+    idle = time.time() - activity.last_act(session) >= settings.SESSION_IDLE_SECONDS
+    return "not used for too long" if idle else ""
 
 
 def good(session: Any, user: Any) -> bool:
-    """Within the absolute limit and not ended since: `began` and `epoch` are set at sign-in."""
-    young = time.time() - session.get("began", 0) < settings.SESSION_ABSOLUTE_SECONDS
-    return bool(young and user.is_active and session.get("epoch") == user.session_epoch)
+    """Whether the session may go on."""
+    return not ended(session, user)
 
 
 def person_of(session_key: str) -> User | None:
@@ -43,5 +52,6 @@ def person_of(session_key: str) -> User | None:
     if not session_key:
         return None
     session = SessionStore(session_key)
-    user = User.objects.filter(pk=session.get(SESSION_KEY)).first() if session.get(SESSION_KEY) else None
+    pk = session.get(SESSION_KEY)
+    user = User.objects.filter(pk=pk).first() if pk else None
     return user if user is not None and good(session, user) else None

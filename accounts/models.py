@@ -32,6 +32,7 @@ class User(AbstractUser):
     gid_number = models.PositiveBigIntegerField(_("gid number"), null=True, blank=True)
     site_role = models.CharField(_("site role"), max_length=10, choices=SiteRole.choices, blank=True, default="")
     directory_seen_at = models.DateTimeField(_("last seen in the directory"), null=True, blank=True)
+    directory_missing_at = models.DateTimeField(null=True, blank=True)  # since when it has none, or a locked one
     language = models.CharField(_("language"), max_length=8, choices=Language.choices, blank=True)
     theme = models.CharField(_("theme"), max_length=5, blank=True, choices=[("light", _("light")), ("dark", _("dark"))])
     single_keys = models.BooleanField(_("single-key shortcuts"), default=True)
@@ -62,6 +63,7 @@ class SessionInfo(models.Model):
     session_key = models.CharField(max_length=40, unique=True)
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="session_infos")
     created_at = models.DateTimeField(default=timezone.now)
+    seen_at = models.DateTimeField(default=timezone.now)  # last act of the person, a minute or so late
     address = models.GenericIPAddressField(null=True)
     user_agent = models.CharField(max_length=300, blank=True)
 

@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Callable
 
-from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils import translation
 from django.utils.cache import patch_cache_control
 
 from access.errors import Denied
+from accounts.address import source_address
 from audit import context
 from portal import denied
 
 Next = Callable[[HttpRequest], HttpResponse]
-
-
-def source_address(meta: dict[str, str]) -> str | None:
-    """The caller's address: the entry that our outermost trusted proxy appended to X-Forwarded-For."""
-    hops = [hop.strip() for hop in meta.get("HTTP_X_FORWARDED_FOR", "").split(",") if hop.strip()]
-    ours = settings.TRUSTED_PROXIES
-    text = hops[-ours] if ours and len(hops) >= ours else meta.get("REMOTE_ADDR", "")
-    try:
-        return str(ipaddress.ip_address(text))
-    except ValueError:
-        return None
 
 
 def origin(get_response: Next) -> Next:

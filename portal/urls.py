@@ -19,6 +19,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", home.home, name="home"),
     path("help", views.help_page, name="help"),
     path("language", set_language, name="set_language"),
+    path("", include("accounts.urls")),
     path("jobs/", include("jobs.urls")),
     path("projects/", include((PROJECTS, "projects"))),
     path("cluster/", include(([path("", lists.cluster, name="overview")], "cluster"))),

@@ -64,7 +64,10 @@ def everything() -> str:
     """The whole directory as LDIF."""
     rows: list[dict[str, object]] = [
         {"dn": SUFFIX, "objectClass": ["dcObject", "organization"], "dc": "unit", "o": "Unit Demo"},
-        *({"dn": dn, "objectClass": "organizationalUnit", "ou": dn[3:].split(",")[0]} for dn in (PEOPLE, GUESTS, GROUPS)),
+        *(
+            {"dn": dn, "objectClass": "organizationalUnit", "ou": dn[3:].split(",")[0]}
+            for dn in (PEOPLE, GUESTS, GROUPS)
+        ),
         _policy("default", pwdLockout="TRUE", pwdMaxFailure="6", pwdMustChange="TRUE"),
         _policy("expires", pwdMaxAge="86400"),
         _policy("grace", pwdMaxAge="86400", pwdGraceAuthNLimit="50"),

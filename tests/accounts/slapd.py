@@ -132,7 +132,11 @@ class Slapd:
 
     def binds(self) -> list[str]:
         """What its log says of binds by name so far: a password was sent for each."""
-        return [line for line in self.log.read_text(errors="replace").splitlines() if 'BIND dn="' in line and "method=128" in line]
+        return [
+            line
+            for line in self.log.read_text(errors="replace").splitlines()
+            if 'BIND dn="' in line and "method=128" in line
+        ]
 
 
 def _list(value: str | list[str]) -> list[str]:

@@ -1,0 +1,45 @@
+"""Finding a person in the directory: by what was typed (exactly one or nobody), or by the directory's own id."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+
+from django.conf import settings
+from ldap.filter import escape_filter_chars
+
+from accounts.directory.conversation import Conversation
+from accounts.directory.entries import Entry, Unusable, entry_of, id_filter, wanted_attributes
+from accounts.directory.errors import Reason, Rejected
+
+_AT_ONCE = 50  # ids in one filter
+LONGEST_LOGIN = 150
+
+
+def by_login(talk: Conversation, typed: str) -> Entry:
+    """The one person of this login. Raises Rejected (nobody, or more than one) or DirectoryDown."""
+    filter_text = settings.LDAP_USER_FILTER % {"user": escape_filter_chars(typed)}
+    rows = talk.search(settings.LDAP_USER_BASE, filter_text, wanted_attributes())
+    if len(rows) != 1:
+        raise Rejected(Reason.AMBIGUOUS if rows else Reason.UNKNOWN)
+    try:
+        return entry_of(*rows[0])
+    except Unusable as error:
+        raise Rejected(Reason.UNUSABLE) from error
+
+
+def by_id(talk: Conversation, directory_id: uuid.UUID) -> Entry | None:
+    """The person of this id; None means the directory answered that it has no such entry."""
+    return by_ids(talk, [directory_id]).get(directory_id)
+
+
+def by_ids(talk: Conversation, ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, Entry]:
+    """Those of these people the directory has. Raises DirectoryDown unless every part was answered in full."""
+    wanted, found = list(ids), {}
+    for start in range(0, len(wanted), _AT_ONCE):
+        part = wanted[start : start + _AT_ONCE]
+        filter_text = f"(|{''.join(map(id_filter, part))})"
+        for dn, attributes in talk.search(settings.LDAP_USER_BASE, filter_text, wanted_attributes()):
+            entry = entry_of(dn, attributes)
+            found[entry.directory_id] = entry
+    return found
