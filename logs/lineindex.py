@@ -14,8 +14,7 @@ from typing import Any
 from logs.generations import Writing
 
 Run = Callable[[Callable[[], Any]], Awaitable[Any]]  # runs a call on the file in a thread
-STEP = 1024 * 1024  # bytes between two remembered line counts
-SLICE = 8 * STEP  # bytes of one call in a thread
+STEP = 4 * 1024 * 1024  # bytes between two remembered line counts, and of one call in a thread
 BLOCK = 256 * 1024  # bytes looked at in one piece
 
 
@@ -49,6 +48,7 @@ class Lines:
 
     async def number_at(self, offset: int, budget: Budget) -> Place:
         """The line the byte at `offset` stands in. Out of budget: the place counted up to."""
+        self._forget_if_rewritten()
         await self._count_up_to(offset, budget)
         begun = min(offset // STEP, len(self._counts) - 1)
         if begun < offset // STEP:
@@ -58,15 +58,25 @@ class Lines:
 
     async def offset_of(self, line: int, size: int, budget: Budget) -> Place:
         """Where `line` begins; past the end: the last one that begins (an empty one after a last newline counts)."""
+        self._forget_if_rewritten()
         wanted = line - 1  # newlines before it
         while self._counts[-1] < wanted and len(self._counts) * STEP <= size:
             if budget.spent():
                 return Place(self._counts[-1] + 1, (len(self._counts) - 1) * STEP, complete=False)
-            await self._count_up_to(min(size, (len(self._counts) - 1) * STEP + SLICE), budget)
+            await self._count_up_to(min(size, len(self._counts) * STEP), budget)
         passed, offset = await self._after_newline(wanted, size)
         if passed < wanted:
             passed, offset = await self._after_newline(passed, size)  # it may begin steps before the last
         return Place(passed + 1, offset, complete=True)
+
+    def learn(self, offset: int, newlines: int) -> None:
+        """Take in that so many stand before `offset`, if that is the next thing to know."""
+        if offset == len(self._counts) * STEP:
+            self._counts.append(newlines)
+
+    def _forget_if_rewritten(self) -> None:
+        if self._writing.rewrites != self._rewrites:
+            self._rewrites, self._counts = self._writing.rewrites, array("Q", [0])
 
     async def _after_newline(self, wanted: int, size: int) -> tuple[int, int]:
         """The byte after the newline number `wanted`, or after the last one in its step: (its number, the byte)."""
@@ -77,17 +87,10 @@ class Lines:
         return before + passed, offset
 
     async def _count_up_to(self, offset: int, budget: Budget) -> None:
-        if self._writing.rewrites != self._rewrites:
-            self._rewrites, self._counts = self._writing.rewrites, array("Q", [0])
         while len(self._counts) * STEP <= offset and not budget.spent():
-            start = (len(self._counts) - 1) * STEP
-            stop = min(offset - offset % STEP, start + SLICE)
-            counts = await self._run(functools.partial(_count_steps, self._descriptor, start, stop))
-            if start == (len(self._counts) - 1) * STEP:  # another request may have counted the same meanwhile
-                for count in counts:
-                    self._counts.append(self._counts[-1] + count)
-            if not counts:
-                return
+            stop = len(self._counts) * STEP
+            count = await self._run(functools.partial(_count, self._descriptor, stop - STEP, stop))
+            self.learn(stop, self._counts[stop // STEP - 1] + count)
 
 
 def _count(descriptor: int, start: int, stop: int) -> int:
@@ -96,11 +99,6 @@ def _count(descriptor: int, start: int, stop: int) -> int:
     for at in range(start, stop, BLOCK):
         count += os.pread(descriptor, min(BLOCK, stop - at), at).count(b"\n")
     return count
-
-
-def _count_steps(descriptor: int, start: int, stop: int) -> list[int]:
-    """Newlines of each whole STEP in [start, stop)."""
-    return [_count(descriptor, at, at + STEP) for at in range(start, stop, STEP)]
 
 
 def _pass(descriptor: int, start: int, stop: int, newlines: int) -> tuple[int, int]:

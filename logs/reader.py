@@ -34,15 +34,16 @@ class Server(uvicorn.Server):
 
 def serve(listener: socket.socket, opener: Path, deadline: float) -> None:
     """Serve until SIGTERM or SIGINT."""
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: None)  # uvicorn raises them once more at its end, when they must do nothing
     application = Application(opener, deadline)
     config = uvicorn.Config(
         application, loop="uvloop", http="httptools", ws="none", lifespan="off", interface="asgi3",
         log_config=None, access_log=False, server_header=False, date_header=False,
         timeout_keep_alive=75, timeout_graceful_shutdown=2, backlog=512,
     )
-    Server(config, application).run([listener])
+    server = Server(config, application)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, server.handle_exit)  # before uvicorn's loop runs, and once more when it has ended
+    server.run([listener])
 
 
 def main(arguments: list[str] | None = None) -> int:

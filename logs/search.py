@@ -7,7 +7,7 @@ import functools
 import os
 
 from logs.files import LogFile
-from logs.lineindex import BLOCK, SLICE, Budget
+from logs.lineindex import BLOCK, STEP, Budget
 
 MAX_QUERY = 1024  # bytes
 
@@ -31,7 +31,8 @@ async def find(
     scan = _Scan(file.descriptor, query.lower() if ignore_case else query, ignore_case, after, begin.line, limit)
     while scan.position < size and not budget.spent() and len(scan.matches) < limit:
         before = scan.position
-        await file.run(functools.partial(scan.run, min(size, scan.position + SLICE)))
+        await file.run(functools.partial(scan.run, min(size, before - before % STEP + STEP)))
+        file.lines.learn(scan.position, scan.line - 1)
         if scan.position == before:
             break  # the file became shorter
     return Found(scan.matches, scan.position, complete=scan.position >= size)

@@ -6,6 +6,7 @@ import contextlib
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -44,13 +45,11 @@ class House:
     def start(self, *names: str) -> None:
         """Start "opener" and "reader", or the ones named."""
         commands = {"opener": self.opener_command(), "reader": self.reader_command()}
-        sockets = {"opener": self.opener_socket, "reader": self.reader_socket}
         for name in names or ("opener", "reader"):
             self.processes[name] = subprocess.Popen(commands[name], cwd=ROOT, stderr=subprocess.PIPE)
         for name in names or ("opener", "reader"):
-            wait_until(lambda name=name: sockets[name].exists() or self.processes[name].poll() is not None)
+            wait_until(lambda name=name: self._answers(name) or self.processes[name].poll() is not None)
             assert self.processes[name].poll() is None, self.processes[name].stderr.read()
-        wait_until(lambda: "reader" not in self.processes or self._answers())
 
     def opener_command(self) -> list[str]:
         """The command line of the opener."""
@@ -126,10 +125,12 @@ class House:
         path.chmod(mode)
         return path
 
-    def _answers(self) -> bool:
-        with contextlib.suppress(Exception):
-            return "entries" in self.reader.status()
-        return False
+    def _answers(self, name: str) -> bool:
+        kind, path = {
+            "opener": (socket.SOCK_SEQPACKET, self.opener_socket), "reader": (socket.SOCK_STREAM, self.reader_socket)
+        }[name]
+        with socket.socket(socket.AF_UNIX, kind) as probe:
+            return probe.connect_ex(str(path)) == 0
 
 
 @contextlib.contextmanager
