@@ -92,8 +92,9 @@ fmt: dev ## bring code and templates into form
 # the test stack is taken down whatever the tests say, unless KEEP=1 leaves it to the next target
 define WITH_TEST_STACK
 trap 'rc=$$?; [ "$(KEEP)" ] && [ $$rc = 0 ] || $(STACK) down --var var/test; exit $$rc' EXIT
-mkdir -p var
-$(STACK) up $(TEST_STACK) >var/test.log 2>&1 || { cat var/test.log; exit 1; }
+said=$$(mktemp)
+$(STACK) up $(TEST_STACK) >$$said 2>&1 || { cat $$said; exit 1; }
+rm $$said
 endef
 
 # contract tests run inside the stack's namespace, as root, where every address is the one the services use
