@@ -11,7 +11,8 @@ from django.contrib.auth import get_user_model
 from django.db.models import Model
 from django.http import HttpRequest
 from ninja import Query, Router, Schema
-from pydantic import AwareDatetime, Field, StringConstraints
+from pydantic import AwareDatetime, BeforeValidator, Field, StringConstraints
+from pydantic_core import PydanticCustomError
 
 from access import gate
 from access.errors import Refused
@@ -20,6 +21,15 @@ from audit import trail
 from audit.actions import Action, Outcome
 from audit.models import AuditEvent, EventQuerySet
 
+
+def _written(value: Any) -> Any:
+    """A time as ISO 8601 writes it; pydantic would take a plain number for seconds."""
+    if isinstance(value, str) and "T" not in value.upper():
+        raise PydanticCustomError("datetime_form", "not a time")
+    return value
+
+
+Moment = Annotated[AwareDatetime, BeforeValidator(_written)]
 Text = Annotated[str, StringConstraints(max_length=150, pattern=r"^[^\x00]*$")]
 MOST = 200
 
@@ -31,8 +41,8 @@ class Asked(Schema):
     action: Action | None = None
     project: Text = ""
     outcome: Outcome | None = None
-    since: AwareDatetime | None = None
-    until: AwareDatetime | None = None
+    since: Moment | None = None
+    until: Moment | None = None
     cursor: int | None = Field(None, ge=1, le=2**63 - 1)
     limit: int = Field(100, ge=1, le=MOST)
 

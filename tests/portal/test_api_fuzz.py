@@ -1,0 +1,111 @@
+"""schemathesis asks what the API's own description allows and what it forbids: no answer is a crash or a surprise."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import pytest
+import schemathesis
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections
+from hypothesis import HealthCheck, Phase, given, settings, strategies
+from schemathesis import GenerationMode
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    negative_data_rejection,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from jobs.services import reading
+from logs.chunks import Chunk
+from portal.wsgi import application
+from tests.api import World, issue, make_world
+from tests.conftest import Roles
+
+CHECKS = [
+    not_a_server_error, status_code_conformance, content_type_conformance, response_headers_conformance,
+    response_schema_conformance, negative_data_rejection,
+]  # fmt: skip
+OPERATIONS = (
+    "me", "projects", "project", "allocations", "jobs", "submit", "job", "log", "cancel", "cluster", "audit_events",
+)  # fmt: skip
+EXAMPLES = 20  # of each kind, for each operation
+BOUNDED = settings(
+    max_examples=EXAMPLES, deadline=None, database=None, derandomize=True, phases=(Phase.generate,),
+    suppress_health_check=list(HealthCheck),
+)  # fmt: skip
+
+
+@cache
+def description() -> Any:
+    """What the API says of itself, as whoever writes a client gets it."""
+    return schemathesis.openapi.from_wsgi("/api/v1/openapi.json", application)
+
+
+class AnyReader:
+    """A log reader with a short file."""
+
+    def read(self, _ticket: str, _stream: str, offset: int, limit: int, **_: object) -> Chunk:
+        data = b"epoch 1\xff\n" * 100
+        begin = max(0, len(data) + offset) if offset < 0 else offset
+        return Chunk(data[begin : begin + limit], begin, len(data), "g", "open", 0.0)
+
+
+@pytest.fixture
+def world(db: None, monkeypatch: pytest.MonkeyPatch, settings: Any) -> Iterator[World]:
+    settings.SUBMISSIONS_PER_MINUTE = 0
+    settings.ALLOWED_HOSTS = ["*"]
+    monkeypatch.setattr(reading, "reader", AnyReader)
+    world = make_world(gpus_at_once=None, gpu_minutes=None, longest_minutes=None)
+    world.accepted()
+    with signals_off():
+        yield world
+
+
+@contextlib.contextmanager
+def signals_off() -> Iterator[None]:
+    """As Django's own test client does: a request must not close the connection the test's transaction is on."""
+    for signal in (request_started, request_finished):
+        signal.disconnect(close_old_connections)
+    yield
+    for signal in (request_started, request_finished):
+        signal.connect(close_old_connections)
+
+
+@pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE], ids=["allowed", "forbidden"])
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_what_it_says_is_what_it_does(world: World, roles: Roles, name: str, mode: GenerationMode) -> None:
+    operation = description().find_operation_by_id(name)
+    headers = {"Authorization": f"Bearer {issue(world.person('pi'))}", "Accept-Language": "en"}
+    roles.use("web")
+
+    @BOUNDED
+    @given(case=operation.as_strategy(generation_mode=mode), known=strategies.booleans())
+    def ask(case: Any, known: bool) -> None:
+        checks = CHECKS
+        if known:
+            _aim(case, world)  # which may make right what was wrong
+            checks = [check for check in CHECKS if check is not negative_data_rejection]
+        case.call_and_validate(headers=headers, checks=checks)
+
+    ask()
+
+
+def _aim(case: Any, world: World) -> None:
+    """At things that are there, so that more is tried than the gate."""
+    theirs = {"pk": str(world.job.pk), "code": world.project.code}
+    for name in set(case.path_parameters or ()) & set(theirs):
+        case.path_parameters[name] = theirs[name]
+    if isinstance(case.body, dict) and "project" in case.body:
+        case.body |= {"project": world.project.code, "partition": "gpu"}
+
+
+def test_every_operation_is_asked(world: World) -> None:
+    names = {result.ok().definition.raw["operationId"] for result in description().get_all_operations()}
+    assert names == set(OPERATIONS)
