@@ -19,7 +19,7 @@ EXAMPLE = "#!/bin/bash\n\npython3 train.py\n"
 class JobForm(forms.Form):
     """One job of one project. `spec` and `allocation` are set once it is valid."""
 
-    name = forms.CharField(label=_("Name"), required=False, max_length=64)
+    name = forms.CharField(label=_("Name"), max_length=64)
     partition = forms.CharField(label=_("Partition"), required=False)
     gpu_type = forms.CharField(label=_("GPU type"), required=False)
     gpus = forms.CharField(label=_("GPUs per node"), required=False, initial=1)
@@ -29,7 +29,7 @@ class JobForm(forms.Form):
     time_limit_minutes = forms.CharField(label=_("Time limit (minutes)"), required=False, initial=60)
     allocation = forms.CharField(label=_("Allocation"), required=False)
     script = forms.CharField(
-        label=_("Script"), required=False, strip=False, widget=forms.Textarea(attrs={"rows": 14}), initial=EXAMPLE
+        label=_("Script"), strip=False, widget=forms.Textarea(attrs={"rows": 14}), initial=EXAMPLE
     )
 
     spec: specs.JobSpec
@@ -47,6 +47,8 @@ class JobForm(forms.Form):
             self.spec, self.chosen = prepare(raw, project=self.project)
         except specs.BadSpec as bad:
             for field, said in bad.errors.items():
+                if field in self.errors:
+                    continue
                 self.add_error(field if field in self.fields else None, forms.ValidationError(said))
         return raw
 

@@ -15,6 +15,7 @@ from jobs.services import asking, following, slurm_door
 from slurm.contract import Gateway, SlurmError
 
 log = structlog.get_logger(__name__)
+GLANCE, SOON = 1.0, 2.0  # seconds between two glances at our own rows; until a look when work has come
 BUSY, IDLE, NODES, PARTITIONS, VERSION = 5.0, 30.0, 30.0, 60.0, 600.0
 
 
@@ -29,10 +30,12 @@ class Follower:
     def step(self) -> float:
         """Do what is due; seconds until the next thing is."""
         cluster = asking.the_cluster()
+        if self.due["jobs"] - self.clock() > BUSY and following.unsettled(cluster):
+            self.due["jobs"] = self.clock() + SOON  # somebody asked for something while nothing was under way
         for part, look in self._parts().items():
             if self.clock() >= self.due[part]:
                 self.due[part] = self.clock() + self._look(cluster, part, look)
-        return max(0.1, min(self.due.values()) - self.clock())
+        return min(GLANCE, max(0.1, min(self.due.values()) - self.clock()))
 
     def _parts(self) -> dict[str, Callable[[Cluster], float]]:
         return {"version": self._version, "nodes": self._nodes, "partitions": self._partitions, "jobs": self._jobs}

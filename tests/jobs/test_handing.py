@@ -328,3 +328,17 @@ def test_a_number_that_comes_back_for_somebody_else_is_not_ours(bench: Bench, cl
     services.cancel(job=job, by=bench.user)
     intents.carry_out()
     assert not cluster.every_job[0].is_over
+
+
+def test_work_that_comes_in_an_idle_hour_is_looked_at_soon(bench: Bench, cluster: fake.Cluster) -> None:
+    now = [0.0]
+    follower = Follower(cluster.gateway(), clock=lambda: now[0])
+    follower.step()
+    bench.submit()
+    handing.hand_over()
+    looks = []
+    for second in range(1, 6):
+        now[0] = float(second)
+        assert follower.step() <= 1.0
+        looks.append(Job.objects.get().state)
+    assert State.RUNNING in looks
