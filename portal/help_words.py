@@ -36,3 +36,23 @@ STATES: dict[State, StrOrPromise] = {
     ),
     State.UNKNOWN: _("Slurm gives a state for which the portal has no word; it is shown as it is."),
 }
+
+# The reasons people meet most; the help page shows the others on demand.
+COMMON_REASONS = (
+    "Resources",
+    "Priority",
+    "QOSGrpGRES",
+    "QOSGrpGRESMinutes",
+    "QOSMaxGRESPerUser",
+    "QOSMaxJobsPerUserLimit",
+    "Dependency",
+    "DependencyNeverSatisfied",
+    "BeginTime",
+    "JobHeldUser",
+    "JobHeldAdmin",
+    "ReqNodeNotAvail",
+    "NodesUnavailable",
+    "PartitionDown",
+    "PartitionTimeLimit",
+    "BadConstraints",
+)

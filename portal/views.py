@@ -13,7 +13,7 @@ from access.roles import Role, SiteRole, grants_of, site_permissions
 from accounts.models import TokenScope
 from jobs import reasons, states
 from jobs.reason_words import WAITING
-from portal.help_words import STATES
+from portal.help_words import COMMON_REASONS, STATES
 
 ROLES = (Role.PI, Role.MANAGER, Role.RESEARCHER, Role.VIEWER)
 SITE_ROLES = (SiteRole.OPERATOR, SiteRole.AUDITOR)
@@ -49,7 +49,8 @@ def help_page(request: HttpRequest) -> HttpResponse:
             "columns": [*(role.label for role in ROLES), *(role.label for role in SITE_ROLES)],
             "rights": rights(),
             "states": [(states.view(state), text) for state, text in STATES.items()],
-            "reasons": [reasons.explain(code) for code in WAITING],
+            "reasons": [reasons.explain(code) for code in COMMON_REASONS],
+            "other_reasons": [reasons.explain(code) for code in WAITING if code not in COMMON_REASONS],
             "scopes": TokenScope.labels,
             "public_url": settings.PUBLIC_URL,
         },

@@ -41,7 +41,7 @@ NOT_PORTUGUESE = {
     "modelo": r"\bmodelos?\b",
     "treinamento": r"\btreinamento",
     "quota": r"\bquotas?\b",
-    "conta de pessoa": r"\bcontas?\b(?! no Slurm)(?! do Slurm)",
+    "conta de pessoa": r"(?<!não )\bcontas?\b(?! no Slurm)(?! do Slurm)",
     "diretório": r"\bdiret[oó]rios?\b(?! instituciona(?:l|is))",
     "trabalho": r"\btrabalhos?\b",
     "submeter": r"\bsubmet|\bsubmiss",
