@@ -243,6 +243,6 @@ STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": env.str("BANCADA_STATIC_STORAGE", default="portal.static.HashedFiles")},
 }
-LOGGING_CONFIG = "portal.log.configure"
+LOGGING_CONFIG, LOGGING = "portal.log.configure", {"version": 1}  # Django calls it only where LOGGING is not empty
 LOG_LEVEL: str = env.str("BANCADA_LOG_LEVEL", default="INFO")
 DJANGO_STRUCTLOG_CELERY_ENABLED = False

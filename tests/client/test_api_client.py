@@ -1,0 +1,238 @@
+"""The bancada command against the real API, in one process: what it prints, how it ends, what it sends twice."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections
+
+from jobs.models import Job, Phase
+from jobs.services import reading
+from jobs.states import State
+from logs.chunks import Chunk
+from portal.wsgi import application
+from tests.api import World, issue, make_world
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "client"))
+
+from bancada import api, cli, follow, show
+
+URL = "http://127.0.0.1:8000"
+
+
+class File:
+    """What the log reader has; `then` runs before each answer."""
+
+    def __init__(self) -> None:
+        self.data, self.generation = b"", "g1"
+        self.then: list[Callable[[], object]] = []
+
+    def read(self, _ticket: str, _stream: str, offset: int, limit: int, *, generation: str = "") -> Chunk:
+        if self.then:
+            self.then.pop(0)()
+        begin = max(0, len(self.data) + offset) if offset < 0 else offset
+        same = generation in ("", self.generation)
+        data = self.data[begin : begin + limit] if same else b""
+        return Chunk(data, begin if same else 0, len(self.data), self.generation, "open", 0.0)
+
+
+@pytest.fixture
+def world(db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+    monkeypatch.setattr(follow.time, "sleep", lambda _seconds: None)
+    for signal in (request_started, request_finished):
+        signal.disconnect(close_old_connections)
+    yield make_world()
+    for signal in (request_started, request_finished):
+        signal.connect(close_old_connections)
+
+
+@pytest.fixture
+def file(monkeypatch: pytest.MonkeyPatch) -> File:
+    fake = File()
+    monkeypatch.setattr(reading, "reader", lambda: fake)
+    return fake
+
+
+@pytest.fixture
+def run(world: World, capfdbinary: Any) -> Callable[..., tuple[int, str, str]]:
+    """Run the command as the owner: (exit status, standard output, standard error)."""
+    portal = api.Portal(URL, issue(world.owner), transport=httpx.WSGITransport(app=application))
+    portal._http.headers["Accept-Language"] = "en"
+
+    def bancada(*arguments: str) -> tuple[int, str, str]:
+        status = cli.main(arguments, portal)
+        said = capfdbinary.readouterr()
+        return status, said.out.decode(), said.err.decode()
+
+    return bancada
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> str:
+    path = tmp_path / "treino.sh"
+    path.write_text("#!/bin/bash\necho é\n")
+    return str(path)
+
+
+def ends(world: World, state: State = State.COMPLETED) -> None:
+    """The world's job, by the steps its table allows."""
+    for phase in (Phase.HANDING, Phase.ACCEPTED, Phase.ENDED):
+        Job.objects.filter(pk=world.job.pk).update(phase=phase, state=state)
+
+
+def test_who_and_where(world: World, run: Any) -> None:
+    status, out, _ = run("whoami")
+    assert (status, out.split()[0]) == (0, world.owner.username)
+    status, out, _ = run("cluster")
+    assert status == 0
+    assert [line.split()[:6] for line in out.splitlines()[2:4]] == [
+        ["gpu", "UP", "2", "8", "a100", "8"], ["large", "UP", "1", "8", "h100", "8"],
+    ]  # fmt: skip
+
+
+def test_submit_look_list_cancel(world: World, run: Any, script: str) -> None:
+    status, out, _ = run("submit", script, "-p", "aurora", "--partition", "gpu", "--gpus", "2", "--env", "SEED=7=8")
+    job = Job.objects.get(pk=out.split()[0])
+    assert (status, job.name, job.gpus, job.environment) == (0, "treino", 2, {"SEED": "7=8"})
+    assert job.script == "#!/bin/bash\necho é\n"
+    Job.objects.filter(pk=job.pk).update(slurm_job_id=4711, state=State.WAITING, reason="Priority")
+    status, out, _ = run("job", "4711")
+    assert status == 0
+    assert "waiting" in out
+    status, out, _ = run("jobs", "--state", "waiting", "-p", "aurora")
+    assert (status, len(out.splitlines())) == (0, 2)
+    assert run("cancel", "4711")[0] == 0
+    job.refresh_from_db()
+    assert job.cancel_asked_at
+    assert [row["id"] for row in json.loads(run("jobs", "--json", "--limit", "1")[1])] == [str(job.pk)]
+
+
+def test_what_is_refused_is_said_field_by_field(world: World, run: Any, script: str) -> None:
+    status, out, err = run("submit", script, "-p", "aurora", "--partition", "gpu", "--gpus", "9")
+    assert (status, out) == (1, "")
+    assert "gpus: At most 4 in partition gpu." in err
+    assert run("submit", script, "-p", "nowhere", "--partition", "gpu")[0] == 1
+    assert run("submit", "/nowhere.sh", "-p", "aurora", "--partition", "gpu")[0] == 1
+    assert "4711" in run("job", "4711")[2]
+    with pytest.raises(SystemExit) as wrong:
+        run("submit", script)
+    assert wrong.value.code == 2
+
+
+def test_output_once_and_followed_to_the_end(world: World, run: Any, file: File) -> None:
+    world.accepted()
+    file.data = b"one\n" * 400_000  # more than one answer holds
+    assert run("log", str(world.job.pk))[1].encode() == file.data
+    assert run("log", "--tail", "4", str(world.job.pk))[1] == "one\n"
+
+    def grow(data: bytes) -> Callable[[], object]:
+        return lambda: setattr(file, "data", file.data + data)
+
+    file.data, file.then = b"a\n", [grow(b""), grow(b"b\n"), grow(b""), lambda: (grow(b"c\n")(), ends(world))]
+    status, out, _ = run("log", "-f", str(world.job.pk))
+    assert (status, out) == (0, "a\nb\nc\n")
+
+
+def test_an_output_that_begins_anew_is_followed_from_its_beginning(world: World, run: Any, file: File) -> None:
+    def again() -> None:
+        file.data, file.generation = b"second, longer\n", "g2"
+        ends(world)
+
+    world.accepted()
+    file.data, file.then = b"first\n", [lambda: None, again]
+    status, out, err = run("log", "-f", str(world.job.pk))
+    assert (status, out) == (0, "first\nsecond, longer\n")
+    assert "begins anew" in err
+
+
+ENDS = [
+    ({"state": State.COMPLETED, "exit_code": 0}, 0), ({"state": State.FAILED, "exit_code": 3}, 3),
+    ({"state": State.FAILED, "exit_code": 0, "exit_signal": 9}, 137), ({"state": State.TIMEOUT, "exit_code": 0}, 1),
+    ({"state": State.CANCELLED}, 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("end", "status"), ENDS)
+def test_waiting_ends_with_what_the_job_ended_with(
+    world: World, run: Any, script: str, monkeypatch: pytest.MonkeyPatch, end: dict[str, Any], status: int
+) -> None:
+    def later(_seconds: float) -> None:
+        Job.objects.filter(name="treino").exclude(pk=world.job.pk).update(phase=Phase.HANDING)
+        Job.objects.filter(phase=Phase.HANDING).update(phase=Phase.ACCEPTED, **end)
+
+    monkeypatch.setattr(follow.time, "sleep", later)
+    assert run("submit", script, "-p", "aurora", "--partition", "gpu", "--wait")[0] == status
+
+
+class Broken(httpx.BaseTransport):
+    """Loses the answers to the first requests, though the portal has them."""
+
+    def __init__(self, losses: int) -> None:
+        self.inner, self.losses, self.keys = httpx.WSGITransport(app=application), losses, []  # type: ignore[var-annotated]
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        self.keys.append(request.headers.get("Idempotency-Key"))
+        answer = self.inner.handle_request(request)
+        if len(self.keys) <= self.losses:
+            raise httpx.ReadError("connection reset")
+        return answer
+
+
+def test_a_submission_whose_answer_was_lost_is_still_one_job(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(api.time, "sleep", lambda _seconds: None)
+    transport = Broken(2)
+    portal = api.Portal(URL, issue(world.owner), transport=transport)
+    request = {"project": "aurora", "name": "once", "partition": "gpu", "script": "#!/bin/sh\n"}
+    answer = portal.submit(request)
+    assert [str(job.pk) for job in Job.objects.filter(name="once")] == [answer["id"]]
+    assert (len(transport.keys), len(set(transport.keys))) == (3, 1)
+    with pytest.raises(api.Trouble, match="cannot be reached"):
+        api.Portal(URL, "x", transport=Broken(99)).submit(request)
+
+
+def test_it_waits_as_long_as_the_portal_asks(world: World, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.SUBMISSIONS_PER_MINUTE = 1
+    slept: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        settings.SUBMISSIONS_PER_MINUTE = 60
+
+    monkeypatch.setattr(api.time, "sleep", sleep)
+    portal = api.Portal(URL, issue(world.owner), transport=httpx.WSGITransport(app=application))
+    portal.submit({"project": "aurora", "name": "two", "partition": "gpu", "script": "#!/bin/sh\n"})
+    assert len(slept) == 1
+    assert 50 < slept[0] <= 60
+
+
+@pytest.mark.parametrize("url", ["http://bancada.example.org", "ftp://127.0.0.1", "bancada.example.org", ""])
+def test_a_token_never_travels_in_clear(url: str) -> None:
+    with pytest.raises(api.Trouble, match="https"):
+        api.Portal(url, "bnc_x")
+
+
+def test_it_needs_to_be_told_where_and_who(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.delenv("BANCADA_URL", raising=False)
+    assert cli.main(["whoami"]) == 1
+    assert "BANCADA_URL" in capsys.readouterr().err
+
+
+def test_a_redirect_is_not_followed_with_the_token() -> None:
+    def elsewhere(request: httpx.Request) -> httpx.Response:
+        assert request.url.host == "portal.example.org"
+        return httpx.Response(302, headers={"Location": "https://elsewhere.example.org/"})
+
+    portal = api.Portal("https://portal.example.org", "bnc_x", transport=httpx.MockTransport(elsewhere))
+    with pytest.raises(api.Trouble, match="302"):
+        portal.get("/me")
+
+
+def test_nothing_printed_in_a_table_steers_the_terminal() -> None:
+    assert show.plain("a\x1b[2Jb\n\u202ec") == "a�[2Jb��c"
