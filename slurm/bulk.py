@@ -103,7 +103,7 @@ def _queued(row: dict[str, str]) -> JobRecord:
         nodes=nodes,
         **common.times(states, nodes, row["StartTime"], row["EndTime"]),
         **common.amounts(row["tres-alloc"]),
-        **common.outcome(states, text.wait_status(int(row["exit_code"]))),
+        **common.outcome(states, text.exit_pair(row["exit_code"])),
     )
 
 

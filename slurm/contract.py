@@ -43,7 +43,7 @@ class Submission:
     comment: str  # "bancada:<32 hex digits>", the secret token of this attempt
     standard_error: str = ""  # empty: joined with standard output
     nodes: int = 1
-    tasks: int = 1
+    tasks: int = 1  # at least `nodes`: 24.11 never starts a job with fewer
     cpus_per_task: int = 1
     memory_mb: int = 0  # per node; 0: the partition's default
     gpus: int = 0  # per node

@@ -89,7 +89,9 @@ def wait_status(status: int) -> tuple[int | None, int | None]:
 
 
 def exit_pair(text: str) -> tuple[int | None, int | None]:
-    """sacct's "3:0" and "0:15", the same way."""
+    """ "3:0" and "0:15" (sacct, and squeue since 24.11) or a plain wait status (squeue before), the same way."""
+    if text.isdecimal():
+        return wait_status(int(text))
     code, _, signal = text.partition(":")
     return (None, int(signal)) if int(signal or 0) else (int(code or 0), None)
 

@@ -87,13 +87,15 @@ def job_record(job: Json, exit_pair: tuple[int | None, int | None]) -> JobRecord
 
 
 def _free_text(job: Json) -> dict[str, Any]:
+    """New versions name the one file of both streams twice."""
+    output, error = job.get("standard_output") or "", job.get("standard_error") or ""
     return {
         "name": job.get("name") or "",
         "comment": job.get("comment") or "",
         "admin_comment": job.get("admin_comment") or "",
         "working_directory": job.get("current_working_directory") or "",
-        "standard_output": job.get("standard_output") or "",
-        "standard_error": job.get("standard_error") or "",
+        "standard_output": output,
+        "standard_error": "" if error == output else error,
         "requested_gpus_per_node": text.gpus_asked(job.get("tres_per_node")),
     }
 

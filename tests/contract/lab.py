@@ -55,6 +55,10 @@ class Lab(Protocol):
     def slurmdbd_down(self) -> AbstractContextManager[None]: ...
 
 
+def new_key() -> str:
+    return secrets.token_hex(4)
+
+
 def submission(lab: Lab, person: Person, key: str = "", **changes: object) -> Submission:
     """A small job on one GPU; `key` ends it."""
     folder = lab.folder(person)
@@ -63,7 +67,7 @@ def submission(lab: Lab, person: Person, key: str = "", **changes: object) -> Su
         account=person.account,
         partition="gpu",
         qos=person.qos,
-        script=lab.script(key or secrets.token_hex(4)),
+        script=lab.script(key or new_key()),
         working_directory=folder,
         standard_output=f"{folder}/contract-%j.out",
         time_limit_minutes=5,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from tests.contract.lab import Lab, is_over, is_running, submission
+from tests.contract.lab import Lab, is_over, is_running, new_key, submission
 
 LOOK_BACK = timedelta(minutes=10)
 
@@ -21,10 +21,11 @@ def test_one_call_shows_everybody_without_free_text(lab: Lab) -> None:
 
 
 def test_bulk_and_single_agree(lab: Lab) -> None:
-    job_id = lab.gateway.submit(submission(lab, lab.davi, "agree"), as_user="davi")
+    key = new_key()
+    job_id = lab.gateway.submit(submission(lab, lab.davi, key), as_user="davi")
     lab.gateway.release(job_id, as_user="davi")
     lab.until(is_running(lab, job_id))
-    lab.end(job_id, "agree", exit_code=7)
+    lab.end(job_id, key, exit_code=7)
     over = lab.until(is_over(lab, job_id))
     assert over is not None
     bulk = next(job for job in lab.gateway.jobs() if job.job_id == job_id)
@@ -37,11 +38,11 @@ def test_bulk_and_single_agree(lab: Lab) -> None:
 
 
 def test_accounting_tells_how_it_ended(lab: Lab) -> None:
-    began = lab.now() - LOOK_BACK
-    job_id = lab.gateway.submit(submission(lab, lab.davi, "accounted"), as_user="davi")
+    key, began = new_key(), lab.now() - LOOK_BACK
+    job_id = lab.gateway.submit(submission(lab, lab.davi, key), as_user="davi")
     lab.gateway.release(job_id, as_user="davi")
     lab.until(is_running(lab, job_id))
-    lab.end(job_id, "accounted", exit_code=4)
+    lab.end(job_id, key, exit_code=4)
     over = lab.until(is_over(lab, job_id))
     assert over is not None
 
@@ -78,7 +79,8 @@ def test_a_requeue_is_a_second_run_with_a_submit_time_of_its_own(lab: Lab) -> No
 
 
 def test_find_by_token_at_every_stage(lab: Lab) -> None:
-    asked = submission(lab, lab.davi, "found")
+    key = new_key()
+    asked = submission(lab, lab.davi, key)
     began = lab.now()
 
     def found() -> list[int]:
@@ -92,7 +94,7 @@ def test_find_by_token_at_every_stage(lab: Lab) -> None:
     lab.gateway.release(job_id, as_user="davi")
     lab.until(is_running(lab, job_id))
     assert found() == [job_id]
-    lab.end(job_id, "found")
+    lab.end(job_id, key)
     lab.until(is_over(lab, job_id))
     assert found() == [job_id]
 

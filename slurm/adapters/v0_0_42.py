@@ -1,0 +1,93 @@
+"""REST v0.0.42, as Slurm 24.11 to 26.05 speak it: {"set", "infinite", "number"}, states and environment as lists."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from slurm.adapters import Json, common
+from slurm.contract import JobRecord, NodeRecord, PartitionRecord, Submission
+
+VERSION = "v0.0.42"
+
+
+def submit_body(submission: Submission) -> dict[str, Any]:
+    """A key this version does not know is ignored with a warning: the record is read back and compared."""
+    job: dict[str, Any] = {
+        "script": submission.script,
+        "name": submission.name,
+        "account": submission.account,
+        "partition": submission.partition,
+        "qos": submission.qos,
+        "current_working_directory": submission.working_directory,
+        "standard_output": submission.standard_output,
+        "time_limit": _number(submission.time_limit_minutes),
+        "comment": submission.comment,
+        "nodes": str(submission.nodes),
+        "tasks": submission.tasks,
+        "cpus_per_task": submission.cpus_per_task,
+        "environment": [f"{name}={value}" for name, value in submission.environment.items()],
+        "hold": True,
+    }
+    if submission.standard_error:
+        job["standard_error"] = submission.standard_error
+    if submission.memory_mb:
+        job["memory_per_node"] = _number(submission.memory_mb)
+    if submission.gpus:
+        job["tres_per_node"] = ":".join(
+            part for part in ("gres/gpu", submission.gpu_type, str(submission.gpus)) if part
+        )
+    return {"job": job}
+
+
+def _number(value: int) -> dict[str, Any]:
+    return {"set": True, "infinite": False, "number": value}
+
+
+def hold_body(held: bool) -> dict[str, Any]:
+    return {"hold": held}
+
+
+def _exit_pair(status: Json) -> tuple[int | None, int | None]:
+    """Set and 0 means none for a signal."""
+    signal = common.number((status.get("signal") or {}).get("id"))
+    return (None, signal) if signal else (common.number(status.get("return_code")), None)
+
+
+def job_record(job: Json) -> JobRecord:
+    return common.job_record(job, _exit_pair(job.get("exit_code") or {}))
+
+
+def accounting_query(account: str, since: datetime) -> dict[str, str]:
+    return {"account": account, "start_time": f"uts{int(since.timestamp())}"}
+
+
+def accounting_record(job: Json, uid: int) -> JobRecord:
+    return common.accounting_record(job, uid, _exit_pair(job.get("exit_code") or {}))
+
+
+def node_record(node: Json) -> NodeRecord:
+    return common.node_record(node, common.words(node["state"]))
+
+
+def partition_record(partition: Json) -> PartitionRecord:
+    most, usual = partition["maximums"], partition["defaults"]
+    return common.partition_record(
+        partition["name"],
+        next(iter(partition["partition"]["state"]), ""),
+        partition["nodes"]["configured"],
+        max_time=most.get("time"),
+        default_time=usual.get("time"),
+        max_nodes=most.get("nodes"),
+        total_cpus=partition["cpus"].get("total"),
+        accounts=partition["accounts"].get("allowed"),
+        qos=partition["qos"].get("allowed"),
+    )
+
+
+def release(answer: Json) -> str:
+    return str(answer["meta"]["slurm"]["release"])
+
+
+def is_up(answer: Json) -> bool:
+    return any(ping.get("pinged") == "UP" for ping in answer.get("pings") or ())
