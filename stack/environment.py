@@ -53,6 +53,7 @@ def _reader() -> dict[str, str]:
 def _django(stack: Stack, user: str) -> dict[str, str]:
     return {
         "DJANGO_SETTINGS_MODULE": "portal.settings",
+        "CELERY_SKIP_CHECKS": "1",  # the checks load every page and form: 30 MB in each worker that serves none
         "BANCADA_SECRET_KEY_FILE": f"{SECRETS}/django",
         "BANCADA_METRICS_TOKEN_FILE": f"{SECRETS}/metrics",
         "DATABASE_URL": f"postgres://{ROLES.get(user, 'postgres')}@/bancada?host={RUN}/pg",

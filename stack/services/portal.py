@@ -63,7 +63,7 @@ TABLE = (
     Process("worker-default", "work", f"{WORKER} -Q default -n default@%h", "portal/celery.py", STORES),
     Process("worker-slurm", "slurm", f"{WORKER} -Q slurm -n slurm@%h", "portal/celery.py", [*STORES, *CLUSTER]),
     Process("beat", "beat", f"{BEAT} --pidfile=", "portal/celery.py", STORES),
-    Process("follower", "follower", "manage.py follow_slurm", FOLLOWER, [*STORES, *CLUSTER]),
+    Process("follower", "follower", "manage.py follow_slurm --skip-checks", FOLLOWER, [*STORES, *CLUSTER]),
 )
 
 
