@@ -10,6 +10,7 @@ import pytest
 from django.core.cache import cache
 
 from accounts import activity
+from accounts.directory import _PROBES
 from accounts.directory.patience import TURNS
 from tests.accounts import people
 from tests.accounts.certificates import Authority
@@ -69,5 +70,6 @@ def own_directory(authority: Authority, tmp_path: Path, point_at: Any) -> Iterat
 def fresh() -> None:
     """No memory of an earlier test's silence, throttle or sessions."""
     TURNS.forget()
+    _PROBES.forget()
     cache.clear()
     activity._noted.clear()

@@ -68,7 +68,7 @@ def everything() -> str:
             {"dn": dn, "objectClass": "organizationalUnit", "ou": dn[3:].split(",")[0]}
             for dn in (PEOPLE, GUESTS, GROUPS)
         ),
-        _policy("default", pwdLockout="TRUE", pwdMaxFailure="6", pwdMustChange="TRUE"),
+        _policy("default", pwdLockout="TRUE", pwdMaxFailure="30000", pwdMustChange="TRUE"),
         _policy("expires", pwdMaxAge="86400"),
         _policy("grace", pwdMaxAge="86400", pwdGraceAuthNLimit="50"),
         {
