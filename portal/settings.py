@@ -238,6 +238,7 @@ USE_TZ = USE_I18N = USE_THOUSAND_SEPARATOR = True
 # --- files and logs -----------------------------------------------------------------------------------------------
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_FINDERS = ["django.contrib.staticfiles.finders.FileSystemFinder"]  # ours only: no app brings its own
 STATIC_ROOT = env.str("BANCADA_STATIC_ROOT", default=str(BASE_DIR / "var" / "static"))
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
