@@ -5,12 +5,15 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable
 
+import structlog
 from django.conf import settings
 from ldap.filter import escape_filter_chars
 
 from accounts.directory.conversation import Conversation
 from accounts.directory.entries import Entry, Unusable, entry_of, id_filter, wanted_attributes
 from accounts.directory.errors import Reason, Rejected
+
+log = structlog.get_logger(__name__)
 
 _AT_ONCE = 50  # ids in one filter
 LONGEST_LOGIN = 150
@@ -40,6 +43,10 @@ def by_ids(talk: Conversation, ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, Entr
         part = wanted[start : start + _AT_ONCE]
         filter_text = f"(|{''.join(map(id_filter, part))})"
         for dn, attributes in talk.search(settings.LDAP_USER_BASE, filter_text, wanted_attributes()):
-            entry = entry_of(dn, attributes)
-            found[entry.directory_id] = entry
+            try:
+                entry = entry_of(dn, attributes)
+            except Unusable as error:
+                log.warning("entry of no use", dn=dn, why=str(error))
+            else:
+                found[entry.directory_id] = entry
     return found
