@@ -87,6 +87,12 @@ def said(local: datetime, form: str) -> str:
 
 
 @register.filter
+def exact(moment: datetime) -> str:
+    """To the second, in figures that cannot be taken for another day."""
+    return date_format(timezone.localtime(moment), pgettext("date and time to the second", "Y-m-d H:i:s"))
+
+
+@register.filter
 def day(moment: datetime) -> str:
     """The date alone, in words."""
     return said(timezone.localtime(moment), "DATE_FORMAT")

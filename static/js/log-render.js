@@ -27,8 +27,8 @@ export class LogRows {
     if (Math.abs(up) < 1.5) return;
     this.p = this.reach ? Math.min(1, Math.max(0, this.box.scrollTop / this.reach)) : 0;
     this.seen = this.box.scrollTop;
-    this.moved(up);
     this.refresh();
+    this.moved(up);
   }
 
   /** How far the box can scroll, px. */
@@ -59,9 +59,10 @@ export class LogRows {
   shift(anchor, rows, view) {
     const all = this.first === 0 && this.list.childElementCount === rows;
     const row = this.list.children[anchor - this.first];
-    if (!row || (all && this.list.offsetHeight <= view)) return 0;
-    const within = this.p * rows - anchor;
-    return this.p * view - (row.offsetTop + within * row.offsetHeight);
+    const list = this.list.getBoundingClientRect();
+    if (!row || (all && list.height <= view)) return 0;
+    const { top, height } = row.getBoundingClientRect();  // to a fraction of a pixel, unlike offsetTop
+    return this.p * view - (top - list.top + (this.p * rows - anchor) * height);
   }
 
   put(first, last) {
@@ -77,7 +78,7 @@ export class LogRows {
   // The height of the scrolled space follows the rows; p stays, so the scroll bar is set anew.
   fit(rows, view) {
     const drawn = this.list.childElementCount;
-    const mean = drawn ? this.list.offsetHeight / drawn : this.tall;
+    const mean = drawn ? this.list.getBoundingClientRect().height / drawn : this.tall;
     const all = drawn === rows;
     if (all || Math.abs(mean - this.average) > this.average * 0.08) this.average = mean;
     const height = Math.max(view, Math.min(TALLEST, Math.ceil(rows * this.average)));
@@ -109,11 +110,12 @@ export class LogRows {
     this.refresh();
   }
 
-  /** The first row in sight and how far below the upper edge it begins, px (negative: partly hidden). */
+  /** The first row of text in sight and how far below the upper edge it begins, px (negative: partly hidden). */
   top() {
     const edge = this.box.getBoundingClientRect().top;
     const rows = [...this.list.children];
-    const at = rows.findIndex((row) => row.getBoundingClientRect().bottom > edge + 1);
+    const inSight = (row) => row.getBoundingClientRect().bottom > edge + 1 && !row.matches(".log__gap");
+    const at = rows.findIndex(inSight);
     return at === -1 ? { row: 0, y: 0 } : { row: this.first + at, y: rows[at].getBoundingClientRect().top - edge };
   }
 
@@ -132,7 +134,7 @@ export class LogRows {
     let top = y;
     if ((row / rows) * view < top) return Math.max(0, Math.min(1, (y - row * this.tall) / (view - rows * this.tall)));
     for (const [k, element] of [...this.list.children].entries()) {
-      const height = element.offsetHeight;
+      const { height } = element.getBoundingClientRect();
       const start = ((row + k) / rows) * view - top;
       const end = ((row + k + 1) / rows) * view - (top + height);
       if (end <= 0) return (row + k + (start === end ? 0 : start / (start - end))) / rows;

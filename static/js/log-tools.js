@@ -79,7 +79,7 @@ export class LogTools {
   }
 
   unfold(button) {
-    this.viewer.whole.add(this.known(button).from);
+    this.viewer.painter.whole.add(this.known(button).from);
     this.viewer.rows.refresh();
   }
 

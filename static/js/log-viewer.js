@@ -1,18 +1,17 @@
 // <log-viewer data-ws data-url data-stream>: the output of a job, live. It joins the model (log-lines), the window onto
 // it (log-render), where the bytes come from (log-source), find and links. The toolbar is the server's own markup.
-import { PLAIN, runs } from "./log-ansi.js";
-import { LogFind, readable, TROUBLE } from "./log-find.js";
-import { choose, format, holds, parse } from "./log-links.js";
+import { LogFind } from "./log-find.js";
+import { choose, format, parse } from "./log-links.js";
 import { LogLines } from "./log-lines.js";
+import { LogPainter } from "./log-painter.js";
 import { LogRows } from "./log-render.js";
-import { gapRow, lineRow } from "./log-row.js";
 import { LogSource } from "./log-source.js";
 import { LogTools } from "./log-tools.js";
 import { say } from "./words.js";
 
 const CAP = 64 * 1024 * 1024;  // bytes of output kept in memory
-const LOOK_BACK = 40;          // rows read before the first drawn one, for colours and tracebacks that go on
 const PIECE = 262144;
+const REST = 150;              // ms between two loads that nobody asked for by a button
 const AROUND = 32768;          // bytes loaded before a place jumped to
 const WALK = 16 * 1024 * 1024; // how far to read for a line number without a byte
 
@@ -26,10 +25,9 @@ class LogViewer extends HTMLElement {
     this.wanted = parse(location.hash);
     this.chosen = null;
     this.unseen = 0;
-    this.cache = new Map();
-    this.whole = new Set();  // rows shown in full
+    this.painter = new LogPainter(this);
     this.rows = new LogRows(this.box, {
-      count: () => this.lines.rows, draw: (first, last) => this.draw(first, last), moved: (way) => this.moved(way),
+      count: () => this.lines.rows, draw: (first, last) => this.painter.draw(first, last), moved: (way) => this.moved(way),
     });
     this.tools = new LogTools(this);
     this.listen();
@@ -61,7 +59,7 @@ class LogViewer extends HTMLElement {
     const before = this.lines.rows;
     this.keepPlace(() => {
       this.lines.append(offset, bytes, line);
-      this.lines.shed(CAP, this.rows.first);
+      this.lines.shed(Number(this.dataset.cap) || CAP, this.rows.first);
     });
     if (!this.numbered && line === null && offset > 0) this.askNumber(offset);
     this.numbered = true;
@@ -100,8 +98,7 @@ class LogViewer extends HTMLElement {
   startOver(why) {
     this.lines.clear();
     this.find.clear();
-    this.whole.clear();
-    this.cache.clear();
+    this.painter.clear();
     this.chosen = null;
     this.unseen = 0;
     this.numbered = false;
@@ -138,48 +135,33 @@ class LogViewer extends HTMLElement {
   fetchSoon(from, to) {
     if (this.fetching) return;
     this.fetching = this.load(Math.max(from, to - PIECE), to, { side: "end" })
-      .finally(() => { setTimeout(() => { this.fetching = null; this.rows.refresh(); }, 150); });
+      .finally(() => setTimeout(() => this.rested(), REST));
   }
 
-  // --- rows out -------------------------------------------------------------------------------------------------------
-  draw(first, last) {
-    const drawn = [];
-    const kept = new Map();
-    let style = PLAIN;
-    let trace = false;
-    for (let row = Math.max(0, first - LOOK_BACK); row < last; row += 1) {
-      const known = this.lines.row(row);
-      let bad = false;
-      if (known.gap || known.text === null) trace = false;
-      else [bad, trace] = troubleIn(known.text, trace);
-      if (row >= first) drawn.push(this.element(known, { style, bad }, kept));
-      style = !known.gap && known.text?.includes("\x1b") ? runs(known.text, style).style : known.gap ? PLAIN : style;
-    }
-    this.cache = kept;
-    return drawn;
+  // After a load and a rest: is there more to fetch for what is in sight?
+  rested() {
+    this.fetching = null;
+    this.rows.refresh();
+    if (!this.following) requestAnimationFrame(() => this.reachUp());
   }
 
-  element(known, { style, bad }, kept) {
-    const look = {
-      style, bad, linked: holds(this.chosen, known), needle: this.find.needle, now: this.find.now === known.from,
-      whole: this.whole.has(known.from),
-    };
-    const same = `${known.gap}|${known.to}|${known.number}|${known.goesOn}|${known.text === null}|${JSON.stringify(look)}`;
-    const old = this.cache.get(known.from);
-    const element = old?.same === same ? old.element : known.gap ? gapRow(known) : lineRow(known, look);
-    if (known.text === null && !known.gap) this.fetchSoon(known.from, this.lines.rangeFor(this.lines.rowAt(known.from)).to);
-    kept.set(known.from, { same, element });
-    return element;
+  fetchAgain(byte) {
+    const { from, to } = this.lines.rangeFor(this.lines.rowAt(byte));
+    this.fetchSoon(from, to);
   }
 
   // --- where one is ---------------------------------------------------------------------------------------------------
   moved(way) {
     if (this.rows.atEnd && way > 0) this.follow();
     else if (this.following && !this.rows.atEnd) this.pause();
-    if (way < 0 && this.lines.rows && !this.lines.fromStart && this.rows.first === 0) {
-      const { from, to } = this.lines.row(0);
-      this.fetchSoon(from, to);
-    }
+    if (way < 0) requestAnimationFrame(() => this.reachUp());
+  }
+
+  // Somebody came to the upper edge of what is loaded: bring what stands before it.
+  reachUp() {
+    if (!this.lines.rows || this.lines.fromStart || this.rows.first > 0) return;
+    const { from, to } = this.lines.row(0);
+    this.fetchSoon(from, to);
   }
 
   follow() {
@@ -254,14 +236,6 @@ class LogViewer extends HTMLElement {
     history.replaceState(history.state, "", format(this.chosen));
     this.rows.refresh();
   }
-}
-
-// Whether a row belongs to an error, and whether a traceback goes on after it.
-function troubleIn(text, trace) {
-  const said = readable(text).replace(/^\[[^\]]{1,24}\]:?\s?/, "");
-  if (/^\s*Traceback \(most recent call last\)/.test(said)) return [true, true];
-  if (trace) return [true, said === "" || /^\s/.test(said)];
-  return [TROUBLE.test(said), false];
 }
 
 customElements.define("log-viewer", LogViewer);

@@ -11,8 +11,10 @@ from typing import Any
 from urllib.parse import parse_qs
 
 import uvicorn
-from django.template.loader import render_to_string
+from django.template import engines
+from django.utils import translation
 
+PAGE = Path(__file__).with_name("log_page.html")
 STATIC = Path(__file__).resolve().parents[2] / "static"
 POLICY = "default-src 'self'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:"
 PIECE = 65536
@@ -63,9 +65,9 @@ class FakeLog:
             file = STATIC / path.removeprefix("/static/")
             kind = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
             return (200, {"Content-Type": kind}, file.read_bytes()) if file.is_file() else (404, {}, b"")
-        if path.startswith("/log/find"):
+        if path == "/log/find":
             return 200, {"Content-Type": "application/json"}, json.dumps(self.find(query)).encode()
-        if path.startswith("/log"):
+        if path == "/log":
             return self.range(query)
         return 200, {"Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": POLICY}, page(path).encode()
 
@@ -159,7 +161,8 @@ def page(path: str) -> str:
     """The real fragment of the job page on a page of its own; the path says what is special: two, nosocket, over."""
     socket = "" if "nosocket" in path else "/ws/log"
     context = {"socket": socket, "url": "/log", "download": "/log", "separate": "two" in path, "over": "over" in path}
-    return render_to_string("browser/log.html", context)
+    with translation.override("en"):
+        return engines["django"].from_string(PAGE.read_text()).render(context)
 
 
 class Serving:
