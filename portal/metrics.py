@@ -1,6 +1,6 @@
 """What Prometheus is told: requests by route as they are served, and the state of the rows when it asks.
 
-With PROMETHEUS_MULTIPROC_DIR (an empty folder at start) all processes of the web server are counted together.
+With PROMETHEUS_MULTIPROC_DIR (a folder of the web server's own) all its processes are counted together.
 """
 
 from __future__ import annotations
@@ -30,10 +30,12 @@ from jobs.states import State
 
 __all__ = ["CONTENT_TYPE", "exposition", "timed"]
 
-_TOGETHER = "PROMETHEUS_MULTIPROC_DIR"
+TOGETHER = os.environ.get("PROMETHEUS_MULTIPROC_DIR", "")
 QUEUES = ("default", "slurm")
 OPEN_OUTCOMES = ("trying", "unknown")
 disable_created_metrics()
+if TOGETHER:
+    Path(TOGETHER).mkdir(parents=True, exist_ok=True)
 registry = CollectorRegistry()
 REQUESTS = Histogram(
     "bancada_request_seconds",
@@ -68,7 +70,7 @@ def exposition() -> bytes:
     """All of it, as Prometheus reads it."""
     told = CollectorRegistry()
     told.register(_Rows())
-    if os.environ.get(_TOGETHER):
+    if TOGETHER:
         MultiProcessCollector(told)
         return generate_latest(told)
     return generate_latest(told) + generate_latest(registry)
