@@ -39,13 +39,16 @@ class Piece:
 class Portal:
     """One portal, spoken to with one token."""
 
-    def __init__(self, url: str, token: str, *, transport: httpx.BaseTransport | None = None) -> None:
+    def __init__(
+        self, url: str, token: str, *, language: str = "", transport: httpx.BaseTransport | None = None
+    ) -> None:
         parts = urlsplit(url)
         if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _HERE):
             raise Trouble("BANCADA_URL must begin with https:// (http:// is possible to this host only).")
+        spoken = {"Accept-Language": language} if language else {}
         self._http = httpx.Client(
             base_url=url.rstrip("/") + "/api/v1",
-            headers={"Authorization": f"Bearer {token}", "Accept": "application/json"},
+            headers={"Authorization": f"Bearer {token}", "Accept": "application/json"} | spoken,
             timeout=30.0,
             follow_redirects=False,
             transport=transport,

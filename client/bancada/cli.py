@@ -36,7 +36,14 @@ def _portal() -> Portal:
     url, token = os.environ.get("BANCADA_URL", ""), os.environ.get("BANCADA_TOKEN", "")
     if not url or not token:
         raise Trouble("Set BANCADA_URL and BANCADA_TOKEN.")
-    return Portal(url, token)
+    return Portal(url, token, language=_language())
+
+
+def _language() -> str:
+    """The terminal's language as HTTP writes it; empty where it has none, and the person's own counts."""
+    told = next((os.environ[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if os.environ.get(name)), "")
+    name = told.split(".")[0].split("@")[0].replace("_", "-")
+    return name if name.replace("-", "").isalpha() and name.upper() not in ("C", "POSIX") else ""
 
 
 def _say(line: str) -> None:

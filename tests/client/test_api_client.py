@@ -63,8 +63,7 @@ def file(monkeypatch: pytest.MonkeyPatch) -> File:
 @pytest.fixture
 def run(world: World, capfdbinary: Any) -> Callable[..., tuple[int, str, str]]:
     """Run the command as the owner: (exit status, standard output, standard error)."""
-    portal = api.Portal(URL, issue(world.owner), transport=httpx.WSGITransport(app=application))
-    portal._http.headers["Accept-Language"] = "en"
+    portal = api.Portal(URL, issue(world.owner), language="en", transport=httpx.WSGITransport(app=application))
 
     def bancada(*arguments: str) -> tuple[int, str, str]:
         status = cli.main(arguments, portal)
@@ -236,3 +235,13 @@ def test_a_redirect_is_not_followed_with_the_token() -> None:
 
 def test_nothing_printed_in_a_table_steers_the_terminal() -> None:
     assert show.plain("a\x1b[2Jb\n\u202ec") == "a�[2Jb��c"
+
+
+@pytest.mark.parametrize(
+    ("told", "spoken"), [("pt_BR.UTF-8", "pt-BR"), ("en_US@x", "en-US"), ("C.UTF-8", ""), ("", ""), ("x\r\ny", "")]
+)
+def test_it_speaks_the_terminals_language(monkeypatch: pytest.MonkeyPatch, told: str, spoken: str) -> None:
+    for name in ("LC_ALL", "LC_MESSAGES"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("LANG", told)
+    assert cli._language() == spoken

@@ -105,6 +105,28 @@ def test_the_trail_names_the_token_that_was_used(world: World, roles: Roles) -> 
     assert "token" not in AuditEvent.objects.latest("pk").detail
 
 
+def test_no_secret_of_a_token_is_written_anywhere(
+    world: World, roles: Roles, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("broken")
+
+    who, revoked = caller(world.owner), issue(world.owner, revoked_at=timezone.now())
+    roles.use("web")
+    caplog.set_level("DEBUG")
+    who.get("/jobs")
+    who.post("/jobs", {})
+    Caller(revoked).get("/me")
+    caller_without = caller(world.owner, ("read",))
+    caller_without.get("/audit/events")
+    monkeypatch.setattr("jobs.services.prepare", broken)
+    assert who.post("/jobs", REQUEST | {"project": "aurora"}).status_code == 500
+    written = caplog.text + str([event.detail for event in AuditEvent.objects.all()])
+    for secret in (who.secret, revoked, caller_without.secret):
+        assert secret not in written
+        assert secret.split("_")[-1] not in written
+
+
 def test_errors_are_problems_whatever_made_them(world: World, roles: Roles) -> None:
     who = caller(world.owner)
     roles.use("web")
