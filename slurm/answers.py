@@ -38,20 +38,22 @@ def read(status: int, content: bytes) -> Json:
 
 def faults(body: Json) -> Iterator[tuple[int, str]]:
     """(errno, words) of each error. Its name is error_number, error_code or errno, by version and by call."""
-    for entry in [*(body.get("errors") or ()), *_per_job(body)]:
-        if isinstance(entry, Mapping):
-            code = next((entry[key] for key in ("error_number", "error_code", "errno") if entry.get(key)), 0)
-            words = [str(entry[key]) for key in ("error", "description") if entry.get(key)]
-            yield int(code), ": ".join(words) or "no words given"
+    for entry in [*_objects(body.get("errors")), *_per_job(body)]:
+        code = next((entry[key] for key in ("error_number", "error_code", "errno") if entry.get(key)), 0)
+        words = [str(entry[key]) for key in ("error", "description") if entry.get(key)]
+        yield code if isinstance(code, int) else 0, ": ".join(words) or "no words given"
 
 
 def _per_job(body: Json) -> Iterator[Json]:
     """New versions answer a cancel with 200 and what came of it per job."""
-    statuses = body.get("status")
-    for one in statuses if isinstance(statuses, list) else ():
-        error = one.get("error") if isinstance(one, Mapping) else None
-        if isinstance(error, Mapping) and error.get("code"):
-            yield {"error_number": error["code"], "error": error.get("string") or error.get("message")}
+    for one in _objects(body.get("status")):
+        for error in _objects([one.get("error")]):
+            if error.get("code"):
+                yield {"error_number": error["code"], "error": error.get("string") or error.get("message")}
+
+
+def _objects(entries: object) -> list[Json]:
+    return [entry for entry in entries if isinstance(entry, Mapping)] if isinstance(entries, list) else []
 
 
 def check(status: int, body: Json) -> None:

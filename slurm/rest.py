@@ -105,7 +105,12 @@ class RestGateway:
         """What slurmdbd has of an account's jobs active since then, with free text; `uid` is taken on trust."""
         token, adapter = self.tokens.reading(), self._spoken(self.tokens.reading())
         query = adapter.accounting_query(account, since)
-        answer = self.wire.get(f"/slurmdb/{adapter.VERSION}/jobs/", token, **query)
+        try:
+            answer = self.wire.get(f"/slurmdb/{adapter.VERSION}/jobs/", token, **query)
+        except Refused as refused:
+            if refused.code == answers.NOTHING_FOUND:
+                return []
+            raise
         return parsed(lambda got: [adapter.accounting_record(job, uid) for job in got["jobs"]], answer)
 
     def accounting_backlog(self) -> int:

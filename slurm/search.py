@@ -59,17 +59,27 @@ def _in_slurmctld(reads: Reads, wanted: Wanted) -> list[JobRecord]:
 
 
 def _in_slurmdbd(reads: Reads, wanted: Wanted) -> list[JobRecord]:
-    """By uid from the text first: slurmdbd's JSON knows only names, and holds the comment."""
-    rows = {
-        (record.job_id, record.array_task, record.submit_time)
-        for record in reads.accounting_of(wanted.account, wanted.since)
-        if wanted.may_be(record)
-    }
+    """The facts from the text, which has the uid and the true exit code; the comments from slurmdbd's JSON."""
+    rows = {_key(row): row for row in reads.accounting_of(wanted.account, wanted.since) if wanted.may_be(row)}
     if not rows:
         return []
     details = reads.accounting_details(wanted.account, wanted.since, wanted.uid)
-    mine = [record for record in details if (record.job_id, record.array_task, record.submit_time) in rows]
-    return _latest(record for record in mine if wanted.is_this(record))
+    whole = [_with_words(rows[_key(detail)], detail) for detail in details if _key(detail) in rows]
+    return _latest(record for record in whole if wanted.is_this(record))
+
+
+def _key(record: JobRecord) -> tuple[int, int | None, datetime]:
+    return (record.job_id, record.array_task, record.submit_time)
+
+
+def _with_words(row: JobRecord, detail: JobRecord) -> JobRecord:
+    return dataclasses.replace(
+        row,
+        name=detail.name,
+        comment=detail.comment,
+        admin_comment=detail.admin_comment,
+        working_directory=detail.working_directory,
+    )
 
 
 def _latest(records: Iterable[JobRecord]) -> list[JobRecord]:

@@ -26,7 +26,7 @@ class Adapter(Protocol):
     def job_record(self, job: Json) -> JobRecord: ...
 
     def accounting_record(self, job: Json, uid: int) -> JobRecord:
-        """slurmdbd's JSON of one job; it names the user only, so the caller gives the uid it asked for."""
+        """slurmdbd's JSON of one job: for its words. It names the user only, so the caller gives the uid."""
 
     def accounting_query(self, account: str, since: datetime) -> dict[str, str]: ...
 
