@@ -26,6 +26,7 @@ from jobs.services import AlreadyOver, KeyReused, NotNow
 from jobs.services.pace import TooFast
 from jobs.services.reading import ReaderDown
 from jobs.specs import BadSpec
+from jobs.views.asking import FIELD_OF_LIMIT
 from portal import api_schema, denied
 from portal.api_auth import WrongScope, door
 from portal.problems import problem
@@ -36,12 +37,6 @@ from quotas.services import OverAllocation
 
 log = structlog.get_logger(__name__)
 CHALLENGE = 'Bearer realm="bancada"'
-FIELD_OF_LIMIT = {
-    "gpus_at_once": "gpus",
-    "gpu_minutes": "time_limit_minutes",
-    "longest_minutes": "time_limit_minutes",
-    "jobs_submitted": "allocation",
-}
 
 
 class Api(NinjaAPI):

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest
-from django.utils import translation
+from django.utils import timezone, translation
 from ninja.errors import AuthenticationError
 from ninja.security import APIKeyCookie, HttpBearer
 
 from accounts.models import ApiToken, TokenScope, User
-from accounts.services import token_user
-from audit import context
+from accounts.services import known_token, token_user
+from audit import context, trail
+from audit.actions import Action, Outcome
+from audit.models import AuditEvent
 
+SAME_TRIAL = timedelta(hours=1)
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -37,7 +41,8 @@ class Token(HttpBearer):
     def authenticate(self, request: HttpRequest, token: str) -> User:
         """The person behind the token; a bad one is refused even where a session is there too."""
         found = token_user(token)
-        if found is None or not found.user.is_active:
+        if found is None:
+            _remember_dead(known_token(token))
             raise AuthenticationError
         request.user = found.user
         request.token = found  # type: ignore[attr-defined]
@@ -67,6 +72,18 @@ class Session(APIKeyCookie):
 def door(*, read: TokenScope | None = TokenScope.READ, write: TokenScope = TokenScope.SUBMIT) -> list[Any]:
     """What lets a caller into the routes of one room."""
     return [Token(read, write), Session()]
+
+
+def _remember_dead(token: ApiToken | None) -> None:
+    """Somebody holds the secret of a token that counts no more: an event, once an hour however often it is tried."""
+    if token is None:
+        return
+    earlier = AuditEvent.objects.about("apitoken", token.pk).filter(
+        action=Action.TOKEN_REFUSED, at__gt=timezone.now() - SAME_TRIAL
+    )
+    if not earlier.exists():
+        why = "revoked" if token.revoked_at else "closed" if not token.user.is_active else "expired"
+        trail.record(Action.TOKEN_REFUSED, about=token, outcome=Outcome.REFUSED, owner=token.user.username, why=why)
 
 
 def _speak(request: HttpRequest, user: User) -> None:

@@ -3,7 +3,7 @@
 from accounts.services.identify import WrongPassword, identify
 from accounts.services.people import Closed, Taken, claimants, deactivate, remember, step_aside
 from accounts.services.sessions import end_all_sessions, end_session, expire, sign_in, sign_out
-from accounts.services.tokens import TooManyTokens, issue_token, live_tokens, revoke_token, token_user
+from accounts.services.tokens import TooManyTokens, issue_token, known_token, live_tokens, revoke_token, token_user
 
 __all__ = [
     "Closed",
@@ -17,6 +17,7 @@ __all__ = [
     "expire",
     "identify",
     "issue_token",
+    "known_token",
     "live_tokens",
     "remember",
     "revoke_token",

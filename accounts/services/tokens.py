@@ -75,19 +75,23 @@ def live_tokens(user: User) -> QuerySet[ApiToken]:
 
 
 def token_user(secret: str) -> ApiToken | None:
-    """The live token of an open person behind this secret, with `.user` loaded; None for anything else.
+    """The live token of an open person behind this secret, with `.user` loaded; None for anything else."""
+    token = known_token(secret)
+    if token is None or not token.is_live or not token.user.is_active:
+        return None
+    _seen(token)
+    return token
+
+
+def known_token(secret: str) -> ApiToken | None:
+    """The token this secret was made with, whether it still counts or not, with `.user` loaded.
 
     The prefix finds the row; the whole is compared in constant time.
     """
     if not SHAPE.fullmatch(secret):
         return None
     token = ApiToken.objects.select_related("user").filter(prefix=secret[:PREFIX]).first()
-    if token is None or not hmac.compare_digest(token.digest, _digest(secret)):
-        return None
-    if not token.is_live or not token.user.is_active:
-        return None
-    _seen(token)
-    return token
+    return token if token is not None and hmac.compare_digest(token.digest, _digest(secret)) else None
 
 
 def _seen(token: ApiToken) -> None:

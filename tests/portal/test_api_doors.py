@@ -35,21 +35,19 @@ def test_a_token_that_is_none_is_refused(world: World, roles: Roles, secret: str
     assert answer["WWW-Authenticate"].startswith("Bearer")
 
 
-@pytest.mark.parametrize(
-    "fields", [{"expires_at": timezone.now() - timedelta(seconds=1)}, {"revoked_at": timezone.now()}]
-)
-def test_an_expired_or_revoked_token_is_refused(world: World, roles: Roles, fields: dict[str, object]) -> None:
+@pytest.mark.parametrize("why", ["expired", "revoked", "closed"])
+def test_a_token_that_counts_no_more_is_refused_and_recorded_once(world: World, roles: Roles, why: str) -> None:
+    past = timezone.now() - timedelta(seconds=1)
+    fields = {"expired": {"expires_at": past}, "revoked": {"revoked_at": past}}.get(why, {})
     who = Caller(issue(world.owner, **fields))
+    if why == "closed":
+        world.owner.is_active = False
+        world.owner.save()
     roles.use("web")
-    assert who.get("/me").status_code == 401
-
-
-def test_a_token_dies_with_its_person(world: World, roles: Roles) -> None:
-    who = caller(world.owner)
-    world.owner.is_active = False
-    world.owner.save()
-    roles.use("web")
-    assert who.get("/me").status_code == 401
+    assert [who.get("/me").status_code for _ in range(3)] == [401] * 3
+    event = AuditEvent.objects.get(action=Action.TOKEN_REFUSED)
+    assert (event.outcome, event.actor_id, event.channel) == (Outcome.REFUSED, None, "api")
+    assert (event.detail["why"], event.detail["owner"]) == (why, world.owner.username)
 
 
 def test_a_bad_token_is_refused_even_beside_a_good_session(world: World, roles: Roles) -> None:
