@@ -47,7 +47,7 @@ check: dev ## lint, types, imports, migrations, templates, translations
 	@SECONDS=0
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check -q .
-	.venv/bin/mypy
+	$(PRODUCTION) .venv/bin/mypy
 	.venv/bin/lint-imports
 	$(PRODUCTION) $(VENV) -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run
 	$(PRODUCTION) $(VENV) manage.py check --deploy --fail-level WARNING

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import shutil
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -84,7 +85,7 @@ def _service(stack: Stack, row: Process, absent: set[str]) -> Service:
         after=[name for name in row.after if name not in absent],
         sets=("portal",),
         env=environment(stack, row.user),
-        prepare=_unlink(row.socket),
+        prepare=lambda: _tidy(row.socket),
         ready=_listening(row.socket),
         restart=True,
         umask=row.umask,
@@ -96,9 +97,11 @@ def _fill(stack: Stack, line: str) -> str:
     return line.replace("{reader}", str(identities.uid(stack, "bancada-reader")))
 
 
-def _unlink(socket: str) -> Callable[[], None]:
-    """A socket left by a process that was killed would look like a live one."""
-    return lambda: Path(socket).unlink(missing_ok=True) if socket else None
+def _tidy(socket: str) -> None:
+    """What an earlier process left: its socket would look like a live one, its counts would be added to the new."""
+    if socket:
+        Path(socket).unlink(missing_ok=True)
+        shutil.rmtree(Path(socket).with_name("metrics"), ignore_errors=True)
 
 
 def _listening(socket: str) -> Callable[[], bool]:
