@@ -28,7 +28,7 @@ def credentials(user: str | None) -> dict[str, object]:
     entry = pwd.getpwnam(user) if user else None
     if entry is None or entry.pw_uid == os.geteuid():
         return {}
-    return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": os.getgrouplist(user, entry.pw_gid)}
+    return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": os.getgrouplist(entry.pw_name, entry.pw_gid)}
 
 
 def run(

@@ -104,7 +104,7 @@ def _slurmdbd(stack: Stack) -> Service:
 
 def configure(stack: Stack) -> None:
     """slurm.conf and what stands beside it."""
-    values: dict[str, object] = {"munge": MUNGE, "owner": OWNER} | {node: _where(stack, node) for node in NODES}
+    values: dict[str, object] = {"munge": MUNGE, "owner": OWNER, **{node: _where(stack, node) for node in NODES}}
     values |= {"port": stack.tcp("slurmctld"), "dbd_port": stack.tcp("slurmdbd"), "dbd_host": stack.host("slurmdbd")}
     values["controller"] = "slurmctld" if stack.spread else f"{os.uname().nodename}(127.0.0.1)"
     values["communication"] = _loopback(stack, "NoInAddrAny,NoCtldInAddrAny")
