@@ -11,10 +11,10 @@ from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 
 from access.permissions import Permission
-from jobs.services import watching
+from jobs.services import live, watching
 
 RECHECK = 30.0  # seconds; without Redis a right that ended closes the socket within this
-ENDED, GONE, TOO_MANY = 4403, 4404, 4429
+NOT_UNDERSTOOD, ENDED, TOO_MANY = 4400, 4403, 4429
 
 
 class Watcher(AsyncWebsocketConsumer):
@@ -73,3 +73,69 @@ class JobConsumer(Watcher):
     async def look(self, event: dict[str, Any]) -> None:
         """Pass the hint on."""
         await self.send(json.dumps({"type": "look", "seq": event["seq"]}))
+
+
+class LogConsumer(Watcher):
+    """A job's output by byte offset.
+
+    The page says {"type": "watch", "stream", "offset" (negative: from the end), "generation"?}; it gets a text frame
+    {"type": "at", "stream", "offset", "size", "generation", "state", "age", "line"?} before each binary frame, or
+    {"type": "generation"}, {"type": "skipped", "from", "to"}, {"type": "state"}. It resumes from its own next byte.
+    """
+
+    permission = Permission.LOG_READ
+    following: asyncio.Task[None] | None = None
+
+    async def connect(self) -> None:
+        """As every watcher; too many at once are asked to wait."""
+        await super().connect()
+        self.changed = asyncio.Event()
+        if not live.count_in(self.watch.user_id):
+            await self.close(TOO_MANY)
+
+    async def disconnect(self, code: int) -> None:
+        """Stop following."""
+        if hasattr(self, "changed"):
+            live.count_out(self.watch.user_id)
+        if self.following is not None:
+            self.following.cancel()
+        await super().disconnect(code)
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        """A page that says anything but "watch" is none of ours."""
+        wish = live.wish(text_data)
+        if wish is None:
+            await self.close(NOT_UNDERSTOOD)
+            return
+        if self.following is not None:
+            self.following.cancel()
+        self.following = asyncio.create_task(self._follow(wish))
+
+    async def look(self, event: dict[str, Any]) -> None:
+        """The job has changed: perhaps it has output now, or a new ticket."""
+        self.changed.set()
+        live.renew(self.watch.job_id, event["seq"])
+
+    async def _follow(self, wish: live.Wish) -> None:
+        await database_sync_to_async(watching.note)(self.scope["session_key"], self.watch)
+        while True:
+            state = await database_sync_to_async(live.state_of)(self.watch.job_id)
+            if state == live.OPEN:
+                await self._stream(wish)
+                return
+            await self.send(json.dumps({"type": "state", "state": state, "size": 0, "generation": "", "age": None}))
+            self.changed.clear()
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self.changed.wait(), live.ASK_AGAIN)
+
+    async def _stream(self, wish: live.Wish) -> None:
+        numbered = False
+        async with live.watch(self.watch.job_id, wish) as frames:
+            async for text, told, data in frames:
+                if data and not numbered:
+                    numbered = True
+                    line = await database_sync_to_async(live.line_at)(self.watch.job_id, wish.stream, told["offset"])
+                    text = json.dumps({**told, "line": line})
+                await self.send(text)
+                if data:
+                    await self.send(bytes_data=data)

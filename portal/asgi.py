@@ -8,15 +8,14 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "portal.settings")
 pages = get_asgi_application()
 
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
-from channels.security.websocket import OriginValidator  # noqa: E402
 from django.conf import settings  # noqa: E402
 
 from jobs.routing import websocket_urlpatterns  # noqa: E402
-from portal.sockets import signed_in  # noqa: E402
+from portal.sockets import OurOrigin, signed_in  # noqa: E402
 
 application = ProtocolTypeRouter(
     {
         "http": pages,
-        "websocket": OriginValidator(signed_in(URLRouter(websocket_urlpatterns)), settings.CSRF_TRUSTED_ORIGINS),
+        "websocket": OurOrigin(signed_in(URLRouter(websocket_urlpatterns)), settings.CSRF_TRUSTED_ORIGINS),
     }
 )

@@ -133,6 +133,7 @@ SLURM_URL: str = env.str("SLURM_URL", default="fake:default")
 SLURM_CONF: str = env.str("SLURM_CONF", default="/etc/slurm/slurm.conf")
 SIGNER_SOCKET: str = env.str("BANCADA_SIGNER_SOCKET", default="/run/bancada/signer.sock")
 READER_SOCKET: str = env.str("BANCADA_READER_SOCKET", default="/run/bancada/reader.sock")
+SOCKETS_PER_PERSON: int = env.int("BANCADA_SOCKETS_PER_PERSON", default=100)  # outputs watched at once, a process
 TICKET_KEY_FILE: str = env.str("BANCADA_TICKET_KEY", default="")
 TICKET_DAYS: int = env.int("BANCADA_TICKET_DAYS", default=90)
 PROMETHEUS_URL: str = env.str("PROMETHEUS_URL", default="")
@@ -155,6 +156,11 @@ SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_NAME = "__Host-session" if SECURE else "session"
 CSRF_COOKIE_NAME = "__Host-csrf" if SECURE else "csrf"
 
+def _groups(text: str) -> list[str]:
+    """Names with commas between them, or DNs (which hold commas) with semicolons."""
+    return [part.strip() for part in text.split(";" if "=" in text else ",") if part.strip()]
+
+
 # --- the institutional directory: OpenLDAP by default, Active Directory by these settings (docs/directory.md) -------
 AUTH_LDAP_SERVER_URI: str = env.str("LDAP_URL", default="")  # several, separated by spaces, are tried in order
 AUTH_LDAP_START_TLS: bool = env.bool("LDAP_START_TLS", default=True) and not AUTH_LDAP_SERVER_URI.startswith("ldaps")
@@ -173,8 +179,8 @@ LDAP_NESTED_GROUPS: bool = env.bool("LDAP_NESTED_GROUPS", default=True)
 LDAP_NESTED_RULE: str = env.str(
     "LDAP_NESTED_RULE", default="in-chain" if LDAP_ID_ATTRIBUTE.lower() == "objectguid" else "walk"
 )
-LDAP_OPERATOR_GROUPS: list[str] = env.list("LDAP_OPERATOR_GROUPS", default=["bancada-operators"])
-LDAP_AUDITOR_GROUPS: list[str] = env.list("LDAP_AUDITOR_GROUPS", default=["bancada-auditors"])
+LDAP_OPERATOR_GROUPS: list[str] = _groups(env.str("LDAP_OPERATOR_GROUPS", default="bancada-operators"))
+LDAP_AUDITOR_GROUPS: list[str] = _groups(env.str("LDAP_AUDITOR_GROUPS", default="bancada-auditors"))
 LDAP_DEADLINE_SECONDS: float = env.float("LDAP_DEADLINE_SECONDS", default=4.0)
 LDAP_PASSWORD_URL: str = env.str("LDAP_PASSWORD_URL", default="")  # where the institution lets people change it
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from channels.db import database_sync_to_async
+from channels.security.websocket import OriginValidator
 from channels.sessions import CookieMiddleware
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
@@ -46,6 +47,17 @@ def _address(scope: dict[str, Any]) -> str | None:
     headers = {name.decode("latin1").lower(): value.decode("latin1") for name, value in scope["headers"]}
     peer = (scope.get("client") or ["", 0])[0] or ""
     return source_address({"HTTP_X_FORWARDED_FOR": headers.get("x-forwarded-for", ""), "REMOTE_ADDR": peer})
+
+
+class OurOrigin(OriginValidator):  # type: ignore[misc]
+    """Only our own pages; an origin that cannot even be read is somebody else's."""
+
+    def valid_origin(self, parsed_origin: Any) -> bool:
+        """As the library, but for a port that is no number."""
+        try:
+            return bool(super().valid_origin(parsed_origin))
+        except ValueError:
+            return False
 
 
 def signed_in(inner: Any) -> Any:

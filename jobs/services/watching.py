@@ -12,6 +12,7 @@ from access.errors import Denied
 from access.permissions import Permission
 from accounts.middleware import person_of
 from jobs.models import Job
+from jobs.services import reading
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -30,4 +31,12 @@ def may(session_key: str, pk: str, permission: Permission) -> Watch:
     return Watch(job.pk, user.pk or 0, job.project_id)
 
 
-__all__ = ["Denied", "Watch", "may"]
+def note(session_key: str, watch: Watch) -> None:
+    """Record that somebody else than the owner watches this output (once an hour)."""
+    user = person_of(session_key)
+    if user is not None:
+        job = Job.objects.select_related("project").defer("script", "environment").get(pk=watch.job_id)
+        reading.note(job=job, by=user)
+
+
+__all__ = ["Denied", "Watch", "may", "note"]
