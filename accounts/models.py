@@ -38,7 +38,7 @@ class User(AbstractUser):
     single_keys = models.BooleanField(_("single-key shortcuts"), default=True)
     session_epoch = models.PositiveIntegerField(default=0)  # raised by "end all my sessions"
 
-    class Meta(AbstractUser.Meta):  # type: ignore[name-defined,misc]
+    class Meta(AbstractUser.Meta):
         constraints = (
             models.UniqueConstraint(
                 fields=["uid_number"], name="one_active_person_per_uid", condition=Q(is_active=True)

@@ -14,6 +14,7 @@ from accounts.directory import groups
 from accounts.directory.entries import Entry, Unusable, entry_of, id_filter
 from accounts.directory.errors import NotAdmitted, Reason
 from accounts.directory.policy import reason_of
+from portal.settings import _groups
 
 GUID = bytes.fromhex("f9ae3b1c6a2d4f4e9b1d2c3d4e5f6071")
 ID = uuid.UUID("1c3baef9-2d6a-4e4f-9b1d-2c3d4e5f6071")
@@ -159,3 +160,9 @@ def test_names_that_are_not_utf_8_are_kept_readable() -> None:
     found = {"entryuuid": [str(ID).encode()], "uid": [b"ana"], "cn": [b"Jo\xe3o\x00" + b"x" * 400]}
     name = entry_of("uid=ana,dc=unit,dc=example", found).name
     assert name.startswith("Jo�o�") and len(name) == 200
+
+
+def test_groups_as_names_and_as_dns() -> None:
+    assert _groups("hpc-admins, night-shift") == ["hpc-admins", "night-shift"]
+    assert _groups("cn=a,dc=b; cn=c,dc=d;") == ["cn=a,dc=b", "cn=c,dc=d"]
+    assert _groups("cn=a,dc=b") == ["cn=a,dc=b"] and _groups("") == []

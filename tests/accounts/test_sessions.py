@@ -20,8 +20,8 @@ from accounts.middleware import person_of
 from accounts.models import ApiToken, SessionInfo, User
 from audit.actions import Action
 from audit.models import AuditEvent
-from tests.accounts.test_sign_in import enter, signed_in
 from tests.accounts.slapd import Slapd
+from tests.accounts.test_sign_in import enter, signed_in
 from tests.conftest import Roles
 
 pytestmark = pytest.mark.django_db
@@ -100,9 +100,9 @@ def test_sockets_are_told(client: Client, ana: User, django_capture_on_commit_ca
 
 
 def test_a_lost_hint_loses_nothing(client: Client, ana: User, django_capture_on_commit_callbacks: Any) -> None:
-    with mock.patch("accounts.hints.get_channel_layer", side_effect=OSError("no redis")):
-        with django_capture_on_commit_callbacks(execute=True):
-            services.end_all_sessions(user=ana, by=ana)
+    lost = mock.patch("accounts.hints.get_channel_layer", side_effect=OSError("no redis"))
+    with lost, django_capture_on_commit_callbacks(execute=True):
+        services.end_all_sessions(user=ana, by=ana)
     assert not signed_in(client)
 
 
