@@ -1,7 +1,6 @@
 """One include per app."""
 
 from django.urls import URLPattern, URLResolver, include, path
-from django.views.i18n import set_language
 
 from jobs.views import home, lists, project
 from portal import health, views
@@ -18,7 +17,7 @@ PROJECTS = [
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", home.home, name="home"),
     path("help", views.help_page, name="help"),
-    path("language", set_language, name="set_language"),
+    path("language", views.language, name="set_language"),
     path("", include("accounts.urls")),
     path("jobs/", include("jobs.urls")),
     path("projects/", include((PROJECTS, "projects"))),

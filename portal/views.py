@@ -7,10 +7,12 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.views.decorators.http import require_POST
+from django.views.i18n import set_language
 
 from access.permissions import OWN_PERMISSIONS, PROJECT_PERMISSIONS, Scope, codename
 from access.roles import Role, SiteRole, grants_of, site_permissions
-from accounts.models import TokenScope
+from accounts.models import TokenScope, User
 from jobs import reasons, states
 from jobs.reason_words import WAITING
 from portal.help_words import COMMON_REASONS, STATES
@@ -38,6 +40,15 @@ def _cell(role: str, permission: Any) -> str:
     if codename(permission) in held:
         return "yes"
     return "own" if codename(permission, Scope.OWN) in held else ""
+
+
+@require_POST
+def language(request: HttpRequest) -> HttpResponse:
+    """Choose the language: for this browser, and for the person who is signed in."""
+    chosen = request.POST.get("language", "")
+    if request.user.is_authenticated and chosen in dict(settings.LANGUAGES):
+        User.objects.filter(pk=request.user.pk).update(language=chosen)
+    return set_language(request)
 
 
 def help_page(request: HttpRequest) -> HttpResponse:

@@ -19,7 +19,7 @@ def projects(request: SignedInRequest) -> HttpResponse:
     rows = gate.allowing(Project.objects.all(), request.user, Permission.PROJECT_VIEW)
     roles = dict(Membership.objects.active().filter(user=request.user).values_list("project_id", "role"))
     ordered = sorted(rows[:500], key=lambda row: (row.pk not in roles, row.title))
-    lines = [{"project": row, "role": roles.get(row.pk, "")} for row in ordered]
+    lines = [{"project": row, "role_name": _role_name(roles.get(row.pk))} for row in ordered]
     return render(request, "projects/list.html", {"lines": lines})
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
 from django import template
-from django.forms import BoundField, CheckboxInput, Select
+from django.forms import BoundField, CheckboxInput, CheckboxSelectMultiple, Select
 from django.templatetags.static import static
 from django.urls import reverse
 from django.utils import timezone
@@ -15,6 +16,8 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, ngettext, pgettext
 from django.utils.translation import gettext as _
+
+from accounts.models import TokenScope
 
 register = template.Library()
 
@@ -126,6 +129,13 @@ def minutes(value: float | None) -> str:
 
 
 @register.filter
+def scope_names(scopes: Iterable[str]) -> str:
+    """What a token is good for, in words."""
+    names = dict(TokenScope.choices)
+    return ", ".join(str(names.get(scope, scope)) for scope in scopes)
+
+
+@register.filter
 def gpu_hours(gpu_minutes: float | None) -> str:
     """GPU-minutes as GPU-hours: one decimal below 100, none above."""
     if gpu_minutes is None:
@@ -215,6 +225,8 @@ def control(field: BoundField, limit: object = "", **attrs: Any) -> SafeString:
     """A form field's widget in our clothes, tied to its help, limit and error."""
     widget = field.field.widget
     css = "form-check-input" if isinstance(widget, CheckboxInput) else "form-control"
+    if isinstance(widget, CheckboxSelectMultiple):
+        return format_html('<div class="checks" role="group" aria-labelledby="{}_label">{}</div>', field.auto_id, field)
     if isinstance(widget, Select):
         css = "form-select"
     notes = [f"{field.auto_id}_{part}" for part, there in _notes(field, limit) if there]
