@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
-from stack import manage
+from stack import manage, stamps
 from stack.layout import Stack
 
 Say = Callable[[str], None]
@@ -27,20 +26,8 @@ def prepare(stack: Stack, say: Say) -> None:
     _once(stack, "collectstatic", files, COLLECT, say)
 
 
-def _once(stack: Stack, name: str, files: Iterable[Path], words: list[str], say: Say) -> None:
-    stamp, print_ = stack.var / "stamps" / name, _fingerprint(files)
-    if stamp.exists() and stamp.read_text() == print_:
-        return
-    manage.run(stack, *words)
-    stamp.parent.mkdir(exist_ok=True)
-    stamp.write_text(print_)
-    say(f"{name:<16} done")
-
-
-def _fingerprint(files: Iterable[Path]) -> str:
-    """Names, sizes and times: content is not read, so that a warm start stays quick."""
-    digest = hashlib.sha256()
-    for path in files:
-        facts = path.stat()
-        digest.update(f"{path} {facts.st_size} {facts.st_mtime_ns}\n".encode())
-    return digest.hexdigest()
+def _once(stack: Stack, name: str, files: list[Path], words: list[str], say: Say) -> None:
+    if not stamps.fresh(stack, name, files):
+        manage.run(stack, *words)
+        stamps.keep(stack, name, files)
+        say(f"{name:<16} done")

@@ -5,15 +5,31 @@ from __future__ import annotations
 import http.client
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from pathlib import Path
 
-from stack import card, control, database
+from stack import card, control, database, stamps
 from stack.fault import Fault
 from stack.layout import Stack
 from stack.service import choose
 from stack.table import table
 
 Say = Callable[[str], None]
+# what the portal's processes are made of
+ROOMS = (
+    "access",
+    "accounts",
+    "audit",
+    "cluster",
+    "jobs",
+    "locale",
+    "logs",
+    "portal",
+    "projects",
+    "quotas",
+    "slurm",
+    "templates",
+)
 
 
 def up(stack: Stack, names: list[str], say: Say = print) -> None:
@@ -22,16 +38,44 @@ def up(stack: Stack, names: list[str], say: Say = print) -> None:
     chosen = choose(services, names)
     portal = [service.name for service in chosen if "portal" in service.sets]
     ground = [service.name for service in chosen if "portal" not in service.sets]
-    control.up(stack, ground, say)
+    _start_ground(stack, ground, say)
     if any("postgres" in service.after for service in chosen):
         database.prepare(stack, say)
     if portal:
-        control.up(stack, portal, say)
+        _start_portal(stack, portal, say)
     if not names:
         if any(service.name == "web" for service in services):
             wait(stack)
         card.write(stack)
         card.show(stack)
+
+
+def _start_ground(stack: Stack, names: list[str], say: Say) -> None:
+    """A supervisor keeps the table it was started with: say so where that is old."""
+    own, cold = _files(stack, ["stack"]), control.supervisor(stack) is None
+    control.up(stack, names, say)
+    if cold:
+        stamps.keep(stack, "stack", own)
+    elif not stamps.fresh(stack, "stack", own):
+        say("stack/ has changed since this stack was started: make down, then make up, brings that in")
+
+
+def _start_portal(stack: Stack, names: list[str], say: Say) -> None:
+    """Processes that run old code are stopped first."""
+    code = _files(stack, ROOMS)
+    if not stamps.fresh(stack, "portal", code):
+        control.ask(stack, "stop", ["portal"], lambda line: None)
+        stamps.keep(stack, "portal", code)
+    control.up(stack, names, say)
+
+
+def _files(stack: Stack, folders: Iterable[str]) -> list[Path]:
+    return sorted(
+        path
+        for name in folders
+        for path in (stack.checkout / name).rglob("*")
+        if path.suffix in (".py", ".html", ".mo")
+    )
 
 
 def wait(stack: Stack, seconds: float = 60) -> None:
