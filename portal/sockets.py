@@ -49,7 +49,7 @@ def _address(scope: dict[str, Any]) -> str | None:
     return source_address({"HTTP_X_FORWARDED_FOR": headers.get("x-forwarded-for", ""), "REMOTE_ADDR": peer})
 
 
-class OurOrigin(OriginValidator):  # type: ignore[misc]
+class OurOrigin(OriginValidator):
     """Only our own pages; an origin that cannot even be read is somebody else's."""
 
     def valid_origin(self, parsed_origin: Any) -> bool:

@@ -41,7 +41,7 @@ class Project(models.Model):
 
     class Meta:
         ordering = ("title",)
-        permissions = tuple(model_permissions())
+        permissions = model_permissions()  # type: ignore[assignment]
 
     def __str__(self) -> str:
         return self.title
