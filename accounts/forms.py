@@ -43,3 +43,9 @@ class PreferencesForm(forms.ModelForm):
     class Meta:
         model = User
         fields = ("language", "theme", "single_keys")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name, nothing in (("language", _("as the browser says")), ("theme", _("as the system says"))):
+            choices = [pair for pair in self.fields[name].choices if pair[0]]  # type: ignore[attr-defined]
+            self.fields[name].choices = [("", nothing), *choices]  # type: ignore[attr-defined]
