@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -159,7 +159,7 @@ class AsyncReader:
 
     async def follow(
         self, ticket: str, stream: str, offset: int, *, generation: str = ""
-    ) -> AsyncIterator[Chunk | Generation]:
+    ) -> AsyncGenerator[Chunk | Generation, None]:
         """Chunks from `offset` on (negative: from the end) for as long as it is iterated.
 
         The first comes at once and says where it begins. A Generation says that the file was written anew and that
