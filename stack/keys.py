@@ -25,7 +25,7 @@ WORDS = (
 
 # file -> what it holds, with the word of that name in place of {}; same readers as the word
 ADDRESSES = {
-    "redis-broker": "redis+socket://:{}@/srv/var/run/redis/broker.sock?virtual_host=0",
+    "redis-broker": "redis+socket://:{}@/srv/var/run/redis/broker.sock",
     "redis-hints": "unix://:{}@/srv/var/run/redis/hints.sock?db=0",
     "prometheus": "http://portal:{}@%s",
 }
