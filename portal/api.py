@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import structlog
+from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
@@ -42,9 +43,13 @@ CHALLENGE = 'Bearer realm="bancada"'
 class Api(NinjaAPI):
     """The API with its own error shape in its description too."""
 
+    described: OpenAPISchema | None = None
+
     def get_openapi_schema(self, **where: Any) -> OpenAPISchema:
-        """As django-ninja makes it, with the errors every route may answer."""
-        return api_schema.with_problems(super().get_openapi_schema(**where))
+        """As django-ninja makes it, with the errors every route may answer; made once, it is the same for everybody."""
+        if self.described is None:
+            self.described = api_schema.with_problems(super().get_openapi_schema(**where))
+        return self.described
 
 
 api = Api(title="Bancada", version="1", description=api_schema.ABOUT, docs_url=None, urls_namespace="api-v1")
@@ -127,6 +132,14 @@ def _too_fast(request: HttpRequest, error: TooFast) -> HttpResponse:
 def _reader_down(request: HttpRequest, error: ReaderDown) -> HttpResponse:
     log.warning("log reader down", error=str(error))
     return problem(503, _("The outputs of jobs cannot be read at the moment."), headers={"Retry-After": "5"})
+
+
+@api.exception_handler(OperationalError)
+@api.exception_handler(InterfaceError)
+def _database_away(request: HttpRequest, error: Exception) -> HttpResponse:
+    """Whether a change was made is not known now: with its Idempotency-Key it can be asked for again."""
+    log.error("database away", error=type(error).__name__)
+    return problem(503, _("The portal cannot reach its own records. Try again."), headers={"Retry-After": "5"})
 
 
 @api.exception_handler(HttpError)

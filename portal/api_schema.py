@@ -53,9 +53,7 @@ def _errors(path: str, method: str, operation: dict[str, Any]) -> dict[int, str]
         errors |= _WHERE_ONE
     if method == "post":
         errors |= _CHANGING
-    if path.endswith("/log"):
-        errors |= {503: "The log reader gives no answer"}
-    return errors
+    return errors | {503: "Not available at the moment"}
 
 
 def _answer(status: int, meaning: str) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import pytest
 from django.conf import settings
+from django.db import OperationalError
 from django.test import Client
 from django.utils import timezone
 
@@ -157,6 +158,21 @@ def test_what_breaks_inside_is_a_problem_without_detail(
     answer = who.post("/jobs", REQUEST | {"project": "aurora"})
     assert (answer.status_code, answer["Content-Type"]) == (500, MEDIA_TYPE)
     assert b"secret words" not in answer.content
+
+
+@pytest.mark.parametrize("where", ["accounts.services.tokens.known_token", "jobs.services.submit"])
+def test_a_database_that_is_away_is_said_to_be(
+    world: World, roles: Roles, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    def away(*_: object, **__: object) -> None:
+        raise OperationalError("connection to server at /srv/secret failed")
+
+    who = caller(world.owner)
+    roles.use("web")
+    monkeypatch.setattr(where, away)
+    answer = who.post("/jobs", REQUEST | {"project": "aurora"})
+    assert (answer.status_code, answer["Content-Type"], answer["Retry-After"]) == (503, MEDIA_TYPE, "5")
+    assert b"secret" not in answer.content
 
 
 def test_too_large_a_body_is_not_even_read(world: World, roles: Roles) -> None:
