@@ -27,6 +27,8 @@ def environment(stack: Stack, user: str) -> dict[str, str]:
         return _plain() | {"BANCADA_JWT_KEY_FILE": f"{SECRETS}/signer-jwt", "SLURM_CONF": CONF} | _signer()
     if user in ("reader", "root"):
         return _plain() | _reader()
+    if user == "beat":
+        return _plain() | {"BANCADA_PROCESS": "beat", "BANCADA_BROKER_URL_FILE": f"{SECRETS}/redis-broker-url"}
     env = _plain() | _django(stack, user)
     env |= _directory(stack) if user in DIRECTORY else {}
     env |= _signer() | {"BANCADA_TICKET_PUBLIC_KEYS": "/srv/var/tickets"} if user in CLUSTER else {}

@@ -93,8 +93,8 @@ def test_web_processes_are_not_told_where_the_signer_is(stack: Stack, user: str)
     assert not {"BANCADA_SIGNER_SOCKET", "BANCADA_JWT_KEY_FILE"} & set(environment(stack, user))
 
 
-def test_reader_and_opener_get_no_settings(stack: Stack) -> None:
-    for user in ("reader", "root"):
+def test_who_needs_no_settings_gets_none(stack: Stack) -> None:
+    for user in ("reader", "root", "signer", "beat"):
         assert not {"DATABASE_URL", "BANCADA_SECRET_KEY_FILE"} & set(environment(stack, user))
 
 
