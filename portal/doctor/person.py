@@ -34,8 +34,8 @@ def explain(name: str) -> list[Finding]:
     """All there is to say about one login."""
     role, (entry, site_role, first) = stores.role(), _asked(name)
     user = _row(name, entry)
-    findings = [*first, *_entry(entry), *_ours(name, entry, user, site_role)]
-    findings += [*_attempts(name)] if role == WEB else []
+    findings = [*first, *_entry(entry), *_ours(name, entry, user), *_role(entry, user, site_role)]
+    findings += [*_sessions(user), *_attempts(name)] if role == WEB else []
     findings += [*_projects(user), *_system(name, entry, user)]
     findings += [*_associations(user)] if role == SLURM else []
     return [*findings, *_history(name, user)]
@@ -84,7 +84,7 @@ def _row(name: str, entry: Entry | None) -> User | None:
     return User.objects.filter(**key).first()
 
 
-def _ours(name: str, entry: Entry | None, user: User | None, site_role: str) -> Iterator[Finding]:
+def _ours(name: str, entry: Entry | None, user: User | None) -> Iterator[Finding]:
     login = entry.username if entry else name
     other = User.objects.filter(username=login).exclude(pk=user.pk if user else 0).first()
     if other:
@@ -94,18 +94,26 @@ def _ours(name: str, entry: Entry | None, user: User | None, site_role: str) -> 
         )
     if user is None:
         yield _ok("portal", "not seen yet; the row is made at the first sign-in")
-        return
-    if not user.is_active:
+    elif user.is_active:
+        yield _ok("portal", "open")
+    else:
         since = f" since {user.directory_missing_at:%Y-%m-%d %H:%M}" if user.directory_missing_at else ""
         how = "it opens again by signing in" if user.directory_missing_at else "a cluster administrator closed it"
         yield _bad("portal", f"closed{since}", how)
-    else:
-        yield _ok("portal", f"open; {user.session_infos.count()} sessions")
-    if entry and user.site_role != site_role:
+
+
+def _role(entry: Entry | None, user: User | None, site_role: str) -> Iterator[Finding]:
+    """Here and by the directory's groups."""
+    if user and entry and user.site_role != site_role:
         said = f"{user.site_role or 'none'} here, {site_role or 'none'} by the directory's groups"
         yield _bad("site role", said, "signing in again (or the next comparison) sets it right")
     else:
-        yield _ok("site role", user.site_role or "none")
+        yield _ok("site role", (user.site_role if user else site_role) or "none")
+
+
+def _sessions(user: User | None) -> Iterator[Finding]:
+    if user:
+        yield _ok("sessions", str(user.session_infos.count()))
 
 
 def _attempts(name: str) -> Iterator[Finding]:

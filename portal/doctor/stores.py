@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 import redis
+from celery import current_app
 from django.conf import settings
-from django.db import OperationalError, connection
+from django.db import OperationalError as DatabaseDown
+from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
+from kombu.exceptions import OperationalError
 
 from portal.doctor.finding import Trouble
 from portal.roles import GRANTS, ROLES
@@ -18,6 +22,8 @@ OLDEST_POSTGRES = 14
 LONGEST_QUEUE = 50
 SKEW_SECONDS = 5.0
 QUEUES = ("default", "slurm")
+QUICK: dict[str, Any] = {"socket_timeout": 2, "socket_connect_timeout": 2}
+ONCE = QUICK | {"max_retries": 1, "interval_start": 0, "interval_step": 0}
 WHO = """SELECT current_user, current_setting('server_version_num')::int / 10000, rolsuper
          FROM pg_roles WHERE rolname = current_user"""
 OFF = """SELECT count(*) FROM pg_trigger
@@ -30,7 +36,7 @@ def role() -> str:
         with connection.cursor() as cursor:
             cursor.execute("SELECT current_user")
             return str(cursor.fetchone()[0])
-    except OperationalError:
+    except DatabaseDown:
         return ""
 
 
@@ -40,7 +46,7 @@ def postgres() -> str:
         with connection.cursor() as cursor:
             cursor.execute(WHO)
             who, version, superuser = cursor.fetchone()
-    except OperationalError as error:
+    except DatabaseDown as error:
         raise Trouble(str(error).splitlines()[0], "start PostgreSQL, or correct DATABASE_URL") from error
     if version < OLDEST_POSTGRES:
         raise Trouble(f"PostgreSQL {version}", f"use PostgreSQL {OLDEST_POSTGRES} or later")
@@ -91,11 +97,16 @@ def _has(cursor: object, table: str, word: str) -> bool:
 
 def broker() -> str:
     """Redis of the bells, and whether anybody answers them."""
-    url = settings.CELERY_BROKER_URL
-    if not url.startswith(("redis", "unix")):
-        raise Trouble(f"{url.split(':')[0]} is no broker", "set BANCADA_BROKER_URL to a Redis")
-    store = _redis(url.replace("redis+socket://", "unix://"), "BANCADA_BROKER_URL")
-    waiting = {name: int(store.llen(name)) for name in QUEUES}
+    fix = "start Redis, or correct BANCADA_BROKER_URL"
+    try:
+        with current_app.connection_for_write(settings.CELERY_BROKER_URL, transport_options=ONCE) as link:
+            store = getattr(link.default_channel, "client", None)
+            if store is None:
+                raise Trouble("this broker keeps nothing", "set BANCADA_BROKER_URL to a Redis")
+            _keeps_all(store)
+            waiting = {name: int(store.llen(name)) for name in QUEUES}
+    except (OSError, redis.RedisError, OperationalError) as error:
+        raise Trouble(str(error) or type(error).__name__, fix) from error
     crowded = [f"{name} {count}" for name, count in waiting.items() if count > LONGEST_QUEUE]
     if crowded:
         raise Trouble(f"messages wait: {', '.join(crowded)}", "start the Celery worker of that queue, or read its log")
@@ -106,29 +117,20 @@ def hints() -> str:
     """Redis of the channel layer."""
     if not settings.HINTS_URL:
         raise Trouble("not set: pages learn of changes only by asking again", "set BANCADA_HINTS_URL to a Redis")
-    _redis(settings.HINTS_URL, "BANCADA_HINTS_URL")
+    try:
+        with redis.Redis.from_url(settings.HINTS_URL, **QUICK) as store:
+            _keeps_all(store)
+    except redis.RedisError as error:
+        raise Trouble(str(error), "start Redis, or correct BANCADA_HINTS_URL and its password") from error
     return "answers"
 
 
-def _redis(url: str, setting: str) -> redis.Redis:
-    store = redis.Redis.from_url(url, socket_timeout=2, socket_connect_timeout=2)
-    try:
-        policy = _eviction(store)
-    except redis.AuthenticationError as error:
-        raise Trouble("Redis does not take our password", f"correct the password in {setting}") from error
-    except redis.RedisError as error:
-        raise Trouble(str(error), f"start Redis, or correct {setting}") from error
-    if policy not in ("", "noeviction"):
-        raise Trouble(f"Redis may throw messages away (maxmemory-policy {policy})", "set maxmemory-policy noeviction")
-    return store
-
-
-def _eviction(store: redis.Redis) -> str:
+def _keeps_all(store: redis.Redis) -> None:
+    """It answers, and throws nothing away when it is full."""
     store.ping()
-    try:
-        return str(store.info("memory").get("maxmemory_policy", ""))
-    except redis.ResponseError:
-        return ""
+    policy = str(store.info("memory").get("maxmemory_policy", "noeviction"))
+    if policy != "noeviction":
+        raise Trouble(f"Redis may throw messages away (maxmemory-policy {policy})", "set maxmemory-policy noeviction")
 
 
 def clock() -> str:

@@ -17,6 +17,8 @@ from django.test.utils import CaptureQueriesContext
 from accounts import activity
 from accounts.models import SessionInfo
 from accounts.tasks import note_sessions
+from portal.doctor import stores
+from portal.doctor.finding import Trouble
 from tests.conftest import Roles
 from tests.factories import make_user
 
@@ -76,6 +78,18 @@ def test_a_broken_flush_is_taken_up_again(store: Any, session: dict[str, Any]) -
     activity.note(session)
     activity._redis().rename(activity.KEY, activity.FLUSHING)  # a run that died after taking
     assert activity.flush() == 1 and not activity._redis().exists(activity.FLUSHING)
+
+
+def test_the_doctor_asks_redis_as_celery_does(store: Any, settings: Any, tmp_path: Path) -> None:
+    settings.CELERY_BROKER_URL = f"redis+socket://:unit@{tmp_path / 's'}?virtual_host=0"
+    assert stores.broker() == "answers; 0 messages wait" and stores.hints() == "answers"
+    for _ in range(51):
+        activity._redis().lpush("slurm", "bell")
+    with pytest.raises(Trouble, match="slurm 51"):
+        stores.broker()
+    settings.CELERY_BROKER_URL = f"redis+socket://:wrong@{tmp_path / 's'}?virtual_host=0"
+    with pytest.raises(Trouble):
+        stores.broker()
 
 
 def test_without_redis_nothing_breaks(store: Any, session: dict[str, Any]) -> None:

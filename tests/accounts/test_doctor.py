@@ -149,6 +149,15 @@ def test_a_member_with_an_allocation(directory: Slapd, roles: Roles, monkeypatch
     assert doctor("--user", "ana")[0]["user number"]["state"] == "not ok"
 
 
+@pytest.mark.parametrize("role", ["web", "work", "slurm"])
+def test_each_process_may_ask_about_a_person(directory: Slapd, roles: Roles, role: str) -> None:
+    roles.use(None)
+    make_project("aurora", members={person_by_login("ana"): Role.RESEARCHER})
+    roles.use(role)
+    found, _status = doctor("--user", "ana")
+    assert found["portal"]["state"] == "ok" and ("association" in found) == (role == "slurm")
+
+
 def test_the_portals_own_reasons(client: Client, directory: Slapd, roles: Roles, settings: Any) -> None:
     settings.SIGN_IN_LIMITS = {"pair": 2, "login": 5, "source": 8}
     enter(client, "gabi")
