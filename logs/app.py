@@ -8,7 +8,6 @@ import dataclasses
 import json
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from pathlib import Path
 from typing import Any
 
 from logs import following
@@ -37,8 +36,8 @@ _STATUS = {"bad-ticket": 401, "unavailable": 503}
 class Application:
     """Answers requests from the entries of one house, which it opens with the first request."""
 
-    def __init__(self, opener: Path, deadline: float) -> None:
-        self._opener, self._deadline = opener, deadline
+    def __init__(self, make_house: Callable[[], Entries]) -> None:
+        self._make_house = make_house
         self.searching = asyncio.Semaphore(SEARCHES)
         self._house: Entries | None = None
 
@@ -64,7 +63,7 @@ class Application:
     def house(self) -> Entries:
         """The entries; made on the running loop."""
         if self._house is None:
-            self._house = Entries(self._opener, self._deadline)
+            self._house = self._make_house()
         return self._house
 
     async def _answer(self, request: Request, method: str, receive: Receive, send: Send) -> None:

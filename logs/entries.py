@@ -17,7 +17,7 @@ from logs.poller import Poller
 from logs.pool import Pool
 from logs.tickets import BadTicket, current, peek
 
-MAX_ENTRIES = 512
+MAX_FILES = 512
 TICK = 0.25  # seconds between two rounds of the timer
 IDLE = 30.0  # seconds an entry nobody uses keeps its descriptor
 
@@ -29,11 +29,11 @@ class Full(Exception):
 class Entries:
     """All entries, the threads they share, and the one timer that keeps house."""
 
-    def __init__(self, opener: Path, deadline: float) -> None:
+    def __init__(self, opener: Path, *, deadline: float, max_files: int = MAX_FILES) -> None:
         self.pool = Pool(deadline=deadline)
         self.poller = Poller(asyncio.get_running_loop())
         self.closing = False
-        self._opener = opener
+        self._opener, self._max_files = opener, max_files
         self._entries: dict[tuple[bytes, str], Entry] = {}
         self._askers = ThreadPoolExecutor(16, thread_name_prefix="ask")
         self._tasks: set[asyncio.Task[None]] = set()
@@ -96,7 +96,7 @@ class Entries:
         return entry
 
     def _make_room(self) -> None:
-        if len(self._entries) >= MAX_ENTRIES:
+        if len(self._entries) >= self._max_files:
             idle = [key for key, entry in self._entries.items() if not entry.users]
             if not idle:
                 raise Full

@@ -9,11 +9,13 @@ import resource
 import signal
 import socket
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import uvicorn
 
 from logs.app import Application
+from logs.entries import MAX_FILES, Entries
 from logs.sockets import SocketTaken, listening
 
 SWITCH = 0.0005  # seconds a thread may hold the interpreter while another wants it; 5 ms would be felt in every line
@@ -32,9 +34,9 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def serve(listener: socket.socket, opener: Path, deadline: float) -> None:
+def serve(listener: socket.socket, make_house: Callable[[], Entries]) -> None:
     """Serve until SIGTERM or SIGINT."""
-    application = Application(opener, deadline)
+    application = Application(make_house)
     config = uvicorn.Config(
         application, loop="uvloop", http="httptools", ws="none", lifespan="off", interface="asgi3",
         log_config=None, access_log=False, server_header=False, date_header=False,
@@ -60,7 +62,7 @@ def main(arguments: list[str] | None = None) -> int:
         with listening(
             options.socket, socket.SOCK_STREAM, mode=options.socket_mode, gid=options.socket_group
         ) as listener:
-            serve(listener, options.opener, options.deadline)
+            serve(listener, lambda: Entries(options.opener, deadline=options.deadline, max_files=options.max_files))
     except (OSError, SocketTaken) as error:
         print(f"the log reader cannot run: {error}", file=sys.stderr)  # noqa: T201
         return 2
@@ -74,6 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--socket-group", type=int, default=-1, help="gid whose members may connect")
     parser.add_argument("--socket-mode", type=lambda text: int(text, 8), default=0o660, help="octal, 660 unless given")
     parser.add_argument("--deadline", type=float, default=5.0, help="seconds one call on a file may take")
+    parser.add_argument("--max-files", type=int, default=MAX_FILES, help="files held open at most")
     return parser
 
 

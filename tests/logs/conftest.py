@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
+from logs.client import AsyncReader
 from tests.logs.house import House, running
 
 
@@ -24,6 +25,14 @@ def opener() -> Iterator[House]:
     needs_root()
     with running("opener", allow_uid=0) as house:
         yield house
+
+
+@pytest.fixture
+async def reader(house: House) -> AsyncIterator[AsyncReader]:
+    """An asynchronous client."""
+    client = house.asynchronous()
+    yield client
+    await client.close()
 
 
 def needs_root() -> None:

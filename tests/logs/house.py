@@ -28,7 +28,8 @@ class House:
     """Both processes, their sockets, a signing key and a folder `output` that belongs to OWNER alone."""
 
     def __init__(
-        self, *, deadline: float = 3.0, allow_uid: int = READER_UID, opener_prefix: tuple[str, ...] = ()
+        self, *, deadline: float = 3.0, allow_uid: int = READER_UID, opener_prefix: tuple[str, ...] = (),
+        max_files: int = 512,
     ) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="bancada-logs-", dir="/tmp"))
         self.folder.chmod(0o711)
@@ -38,6 +39,7 @@ class House:
         self.key_id = keys.generate(self.folder / "signing.pem", self.keys)
         self.private = keys.load_private(self.folder / "signing.pem")
         self.opener_socket, self.reader_socket = self.folder / "opener.sock", self.run / "reader.sock"
+        self.max_files = max_files
         self.deadline, self.allow_uid, self.opener_prefix = deadline, allow_uid, opener_prefix
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self.reader = Reader(self.reader_socket)
@@ -66,7 +68,8 @@ class House:
     def reader_as_root(self) -> list[str]:
         """The same without taking on a uid."""
         return [sys.executable, "-m", "logs.reader", "--socket", str(self.reader_socket),
-                "--opener", str(self.opener_socket), "--deadline", str(self.deadline + 1)]
+                "--opener", str(self.opener_socket), "--deadline", str(self.deadline + 1),
+                "--max-files", str(self.max_files)]
 
     def stop(self, name: str, number: int = signal.SIGTERM) -> int:
         """End one process and give its exit status."""

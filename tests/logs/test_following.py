@@ -1,64 +1,17 @@
-"""Following a log while it is written, truncated, requeued, replaced and taken away."""
+"""Following a log while it is written: soon, gathered, complete, from anywhere, and left again."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-import os
 import random
 import time
-from collections.abc import AsyncIterator
 
 import pytest
 
-from logs.client import AsyncReader, BadTicket, Chunk, Generation, ReaderDown
+from logs.client import AsyncReader, BadTicket, ReaderDown
+from tests.logs.follower import Follower
 from tests.logs.house import House
-
-
-@pytest.fixture
-async def reader(house: House) -> AsyncIterator[AsyncReader]:
-    """An asynchronous client."""
-    client = house.asynchronous()
-    yield client
-    await client.close()
-
-
-class Follower:
-    """What one follower has seen: the bytes since the last new generation, and all that was no data."""
-
-    def __init__(self, reader: AsyncReader, ticket: str, offset: int = 0, *, generation: str = "") -> None:
-        self.data, self.start, self.generations = b"", None, 0
-        self.states: list[str] = []
-        self.chunks: list[Chunk] = []
-        self._events = reader.follow(ticket, "stdout", offset, generation=generation)
-        self.task = asyncio.ensure_future(self._run())
-
-    async def _run(self) -> None:
-        async for event in self._events:
-            if isinstance(event, Generation):
-                self.generations += 1
-                self.data, self.start = b"", 0
-                continue
-            if event.state == "open":
-                self.start = event.offset if self.start is None else self.start
-                assert event.offset == self.start + len(self.data), "a gap or a byte twice"
-            self.data += event.data
-            self.chunks.append(event)
-            self.states.append(event.state)
-
-    async def until(self, what, seconds: float = 10.0) -> None:
-        """Wait until `what(self)`; an assertion after the time, or the follower's own error."""
-        until = time.monotonic() + seconds
-        while not what(self):
-            if self.task.done():
-                self.task.result()
-            assert time.monotonic() < until, f"only {self.data[-80:]!r} {self.states} {self.generations}"
-            await asyncio.sleep(0.005)
-
-    async def close(self) -> None:
-        """Hang up."""
-        self.task.cancel()
-        await asyncio.gather(self.task, return_exceptions=True)
 
 
 async def test_a_follower_gets_what_is_there_and_each_line_soon_after_it_is_written(
@@ -118,56 +71,6 @@ async def test_a_fast_writer_is_followed_byte_for_byte(house: House, reader: Asy
     await follower.close()
 
 
-async def test_a_truncated_file_is_a_new_generation_from_zero(house: House, reader: AsyncReader) -> None:
-    house.write("cut", b"a long first run\n")
-    follower = Follower(reader, house.ticket("cut"))
-    await follower.until(lambda seen: seen.data == b"a long first run\n")
-    house.write("cut", b"second\n")
-    await follower.until(lambda seen: seen.generations >= 1 and seen.data == b"second\n")
-    await follower.close()
-
-
-@pytest.mark.parametrize("second", [b"second run, and longer than the first was\n", b"first run, but other\n"])
-async def test_a_requeue_that_keeps_the_inode_and_grows_is_noticed(
-    house: House, reader: AsyncReader, second: bytes
-) -> None:
-    """M11: same inode, larger size; nothing of the old run may stand before the new."""
-    path = house.write("requeue", b"first run\n")
-    inode = path.stat().st_ino
-    follower = Follower(reader, house.ticket("requeue"))
-    await follower.until(lambda seen: seen.data == b"first run\n")
-    descriptor = os.open(path, os.O_WRONLY)
-    os.pwrite(descriptor, second, 0)  # as if truncated and written again between two looks
-    os.close(descriptor)
-    assert path.stat().st_ino == inode
-    await follower.until(lambda seen: seen.generations >= 1 and seen.data == second)
-    await follower.close()
-
-
-async def test_a_rewrite_with_the_same_first_4_kib_is_noticed_at_its_end(house: House, reader: AsyncReader) -> None:
-    head = b"seed 1\n" * 2000
-    path = house.write("deterministic", head + b"node a\n")
-    follower = Follower(reader, house.ticket("deterministic"))
-    await follower.until(lambda seen: seen.data.endswith(b"node a\n"))
-    descriptor = os.open(path, os.O_WRONLY)
-    os.pwrite(descriptor, head + b"node b\nand more\n", 0)
-    os.close(descriptor)
-    await follower.until(lambda seen: seen.generations == 1 and seen.data == head + b"node b\nand more\n")
-    await follower.close()
-
-
-async def test_a_new_restart_count_is_another_generation_though_the_bytes_are_the_same(
-    house: House, reader: AsyncReader
-) -> None:
-    house.write("same", b"the same bytes\n")
-    before = await reader.read(house.ticket("same"), "stdout", 0, 100)
-    after = await reader.read(house.ticket("same", restart_count=1), "stdout", 4, 100, generation=before.generation)
-    assert (after.data, after.offset) == (b"", 0) and after.generation != before.generation
-    follower = Follower(reader, house.ticket("same", restart_count=1), 4, generation=before.generation)
-    await follower.until(lambda seen: seen.generations == 1 and seen.data == b"the same bytes\n")
-    await follower.close()
-
-
 async def test_a_follower_that_comes_back_goes_on_where_it_was(house: House, reader: AsyncReader) -> None:
     house.write("resume", b"one\n")
     first = Follower(reader, house.ticket("resume"))
@@ -178,27 +81,6 @@ async def test_a_follower_that_comes_back_goes_on_where_it_was(house: House, rea
     second = Follower(reader, house.ticket("resume"), 4, generation=known)
     await second.until(lambda seen: seen.data == b"two\n" and not seen.generations)
     await second.close()
-
-
-async def test_another_file_in_its_place_is_taken_up(house: House, reader: AsyncReader) -> None:
-    house.write("replaced", b"old file\n")
-    follower = Follower(reader, house.ticket("replaced"))
-    await follower.until(lambda seen: seen.data == b"old file\n")
-    house.write("replacement", b"new file\n").replace(house.output / "replaced")
-    await follower.until(lambda seen: seen.generations >= 1 and seen.data == b"new file\n")
-    await follower.close()
-
-
-async def test_a_file_that_comes_goes_and_comes_again(house: House, reader: AsyncReader) -> None:
-    follower = Follower(reader, house.ticket("phoenix"))
-    await follower.until(lambda seen: seen.states == ["missing"])
-    house.write("phoenix", b"born\n")
-    await follower.until(lambda seen: seen.data == b"born\n")
-    (house.output / "phoenix").unlink()
-    await follower.until(lambda seen: seen.states[-1] == "gone")
-    house.write("phoenix", b"reborn\n")
-    await follower.until(lambda seen: seen.data == b"reborn\n" and seen.generations >= 1)
-    await follower.close()
 
 
 async def test_a_file_swapped_for_a_link_is_read_no_further(house: House, reader: AsyncReader) -> None:

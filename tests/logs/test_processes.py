@@ -141,11 +141,13 @@ def test_tickets_and_paths_are_in_no_output_of_either(capfd: pytest.CaptureFixtu
     assert capfd.readouterr().out == ""
 
 
-def test_a_crowd_of_open_files_is_bounded_and_the_idle_make_room(house: House) -> None:
-    for number in range(560):
-        house.write("crowd", b"x")
-        assert house.reader.read(house.ticket("crowd", job_id=1000 + number), "stdout", 0, 1).data == b"x"
-    status = house.reader.status()
-    assert status["entries"] <= 512
-    descriptors = len(list(Path(f"/proc/{house.processes['reader'].pid}/fd").iterdir()))
-    assert status["open"] <= descriptors <= status["open"] + 60
+def test_a_crowd_of_open_files_is_bounded_and_the_idle_make_room() -> None:
+    needs_root()
+    with running(max_files=20) as house:
+        for number in range(60):
+            house.write("crowd", b"x")
+            assert house.reader.read(house.ticket("crowd", job_id=1000 + number), "stdout", 0, 1).data == b"x"
+        status = house.reader.status()
+        assert status["entries"] <= 20
+        descriptors = len(list(Path(f"/proc/{house.processes['reader'].pid}/fd").iterdir()))
+        assert status["open"] <= descriptors <= status["open"] + 40
