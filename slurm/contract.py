@@ -21,7 +21,7 @@ class Refused(SlurmError):
 
 
 class Unreachable(SlurmError):
-    """The request certainly never reached Slurm (no connection, no token): nothing was done, try later."""
+    """Nothing was done, try later: the request never reached Slurm (no connection, no token), or its queue was full."""
 
 
 class Unanswered(SlurmError):

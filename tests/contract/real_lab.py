@@ -117,7 +117,7 @@ class RealLab:
         """Only this one: the stack's own stop takes along what needs it."""
         pid = self._pid(service)
         os.kill(pid, signal.SIGTERM)
-        self.until(lambda: not Path(f"/proc/{pid}/cmdline").exists() or not Path(f"/proc/{pid}/cmdline").read_bytes())
+        self.until(lambda: _has_ended(pid))
         try:
             yield
         finally:
@@ -131,3 +131,12 @@ class RealLab:
 
     def slurmdbd_down(self) -> contextlib.AbstractContextManager[None]:
         return self._down("slurmdbd")
+
+
+def _has_ended(pid: int) -> bool:
+    """Gone, or dead with all its threads: a dying slurmrestd still takes connections and resets them."""
+    process = Path(f"/proc/{pid}")
+    try:
+        return not (process / "cmdline").read_bytes() and len(list((process / "task").iterdir())) == 1
+    except OSError:
+        return True
