@@ -131,7 +131,8 @@ export class LogSource extends EventTarget {
   }
 
   async ask(offset, limit = PIECE) {
-    const answer = await fetch(this.address({ offset, limit, numbered: 1 }), { cache: "no-store", redirect: "manual" });
+    const headers = { "X-Bancada-Poll": "1" };  // following is no act of the person: it keeps no session alive
+    const answer = await fetch(this.address({ offset, limit, numbered: 1 }), { cache: "no-store", redirect: "manual", headers });
     if ([401, 403, 404].includes(answer.status) || answer.type === "opaqueredirect") return { refused: true };
     if (answer.status === 503) return { down: true, bytes: new Uint8Array(0) };
     if (!answer.ok) throw new Error(`the log answered ${answer.status}`);

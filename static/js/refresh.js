@@ -12,5 +12,10 @@ function tick() {
   }
 }
 
+// What the page asks by itself is no act of the person and must not keep their session alive.
+document.addEventListener("htmx:configRequest", (event) => {
+  if (["refresh", "look"].includes(event.detail.triggeringEvent?.type)) event.detail.headers["X-Bancada-Poll"] = "1";
+});
+
 setInterval(tick, 1000);
 document.addEventListener("visibilitychange", tick);

@@ -42,6 +42,7 @@ def point_at(settings: Any, authority: Authority) -> Any:
         settings.AUTH_LDAP_START_TLS = not url.startswith("ldaps")
         settings.AUTH_LDAP_BIND_DN, settings.AUTH_LDAP_BIND_PASSWORD = people.PORTAL, people.PORTAL_PASSWORD
         settings.LDAP_USER_BASE, settings.LDAP_GROUP_BASE = people.SUFFIX, people.GROUPS
+        settings.LDAP_DEADLINE_SECONDS = 20.0  # a busy machine is no fault of the directory
         for name, value in more.items():
             setattr(settings, name, value)
 

@@ -130,7 +130,7 @@ def test_silence_at_any_point_of_the_handshake_ends_in_time(point_at: Any, schem
 @pytest.mark.contract
 def test_a_hung_first_server_leaves_time_for_the_second(server: Slapd, point_at: Any) -> None:
     with mute() as port:
-        point_at(f"ldap://127.0.0.1:{port} {server.url}")
+        point_at(f"ldap://127.0.0.1:{port} {server.url}", LDAP_DEADLINE_SECONDS=4.0)
         began = time.monotonic()
         with conversation() as talk:
             assert talk.search(people.PEOPLE, "(uid=ana)", ["uid"])
@@ -143,7 +143,7 @@ def test_a_hung_first_server_leaves_time_for_the_second(server: Slapd, point_at:
 def test_a_stopped_directory_is_said_so_in_time_and_counts_nothing(
     client: Client, own_directory: Slapd, point_at: Any, scheme: str
 ) -> None:
-    point_at(own_directory.url if scheme == "ldap" else own_directory.ldaps)
+    point_at(own_directory.url if scheme == "ldap" else own_directory.ldaps, LDAP_DEADLINE_SECONDS=4.0)
     inside = Client()
     _enter(inside, "ana")
     with own_directory.paused():
