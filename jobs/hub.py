@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import dataclasses
 import logging
+import time
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Hashable
 from typing import Generic, Protocol, TypeVar
@@ -15,7 +16,7 @@ from logs.client import BadTicket, Chunk, Generation, ReaderDown
 
 MEMORY = 1024 * 1024  # bytes of a stream kept for all its viewers; who falls behind them is told what it missed
 TAIL = 64 * 1024  # bytes before the end where a pull begins
-MAX_LAG = 32 * 1024 * 1024  # bytes behind the file at which a pull jumps to its end: a live view is live
+MAX_BEHIND = 3.0  # seconds a pull may be more than MEMORY behind the file before it jumps to the end: live is live
 MAX_ITEMS = 2048  # chunks of it
 FIRST_PAUSE, LONGEST_PAUSE = 0.25, 5.0  # seconds before the reader is tried again
 
@@ -92,6 +93,7 @@ class Hub(Generic[T]):
         self._moved = asyncio.Event()  # set when a viewer took one or left
         self._viewers: set[Viewer[T]] = set()
         self._held = 0
+        self._up_at = 0.0  # when the pull was last near the end of the file
         self._ticket = ""  # the one the present pull began with
         self._task: asyncio.Task[None] | None = None
 
@@ -163,6 +165,7 @@ class Hub(Generic[T]):
     async def _follow(self) -> None:
         """Until the file runs away from us, or the stream ends with an error."""
         self._ticket = ticket = await self.tickets()
+        self._up_at = time.monotonic()
         begin = -TAIL if self._jump else self.position
         stream = self.hubs.source.follow(ticket, self.stream, begin, generation=self.generation)
         async with contextlib.aclosing(stream):
@@ -181,7 +184,10 @@ class Hub(Generic[T]):
         self._keep(Chunk(b"", 0, event.size, event.generation, "open", 0.0))
 
     def _runs_away(self, chunk: Chunk) -> bool:
-        return chunk.state == "open" and chunk.size - chunk.offset - len(chunk.data) > MAX_LAG
+        now = time.monotonic()
+        if chunk.size - chunk.offset - len(chunk.data) <= MEMORY:
+            self._up_at = now
+        return now - self._up_at > MAX_BEHIND
 
     async def _take(self, chunk: Chunk) -> None:
         if chunk.state == "open":

@@ -103,10 +103,11 @@ async def test_a_viewer_alone_sets_the_pace_and_the_hub_holds_no_more_than_it_ma
 
 
 async def test_a_file_that_runs_away_is_followed_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hub_module, "MAX_LAG", 500_000)
+    monkeypatch.setattr(hub_module, "MAX_BEHIND", 0.1)
+    monkeypatch.setattr(hub_module, "MEMORY", 100_000)
     log = Log(b"begin", piece=10_000)
     hubs = new(log)
-    viewer = Watcher(hubs, log)
+    viewer = Watcher(hubs, log, pause=0.01)
     await viewer.until(lambda seen: seen.whole == b"begin")
     log.write(b"w" * 2_000_000 + b"end")
     await viewer.until(lambda seen: b"".join(seen.data.values()).endswith(b"end"))

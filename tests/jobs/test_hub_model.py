@@ -19,6 +19,7 @@ async def test_whatever_happens_each_viewer_has_the_file_or_knows_what_it_lacks(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hub_module, "MEMORY", 3_000)
+    monkeypatch.setattr(hub_module, "MAX_BEHIND", 0.02)
     monkeypatch.setattr(hub_module, "TAIL", 500)
     monkeypatch.setattr(viewing, "PAUSE", 0.005)
     monkeypatch.setattr(hub_module, "FIRST_PAUSE", 0.005)
