@@ -14,6 +14,7 @@ from django.shortcuts import redirect, render, resolve_url
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -46,7 +47,18 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     except DirectoryDown:
         return directory_down(request)
     services.sign_in(request, user=user)
+    request.session.pop(STEPS, None)
+    _warn_of_end(request)
     return redirect(_after(request))
+
+
+def _warn_of_end(request: HttpRequest) -> None:
+    """The directory's own warning that the password will expire."""
+    seconds = getattr(request, "password_expires_in", None)
+    if seconds is not None:
+        days = int(seconds // 86400)
+        text = ngettext("Your password expires in %(n)s day.", "Your password expires in %(n)s days.", days)
+        messages.warning(request, text % {"n": days})
 
 
 def _sign_in_page(request: HttpRequest, form: SignInForm, trouble: str = "") -> HttpResponse:

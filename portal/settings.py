@@ -163,7 +163,7 @@ def _groups(text: str) -> list[str]:
 
 # --- the institutional directory: OpenLDAP by default, Active Directory by these settings (docs/directory.md) -------
 AUTH_LDAP_SERVER_URI: str = env.str("LDAP_URL", default="")  # several, separated by spaces, are tried in order
-AUTH_LDAP_START_TLS: bool = env.bool("LDAP_START_TLS", default=True) and not AUTH_LDAP_SERVER_URI.startswith("ldaps")
+AUTH_LDAP_START_TLS: bool = env.bool("LDAP_START_TLS", default=True)  # for ldap:// only
 AUTH_LDAP_BIND_DN: str = env.str("LDAP_BIND_DN", default="")
 AUTH_LDAP_BIND_PASSWORD: str = env.str("LDAP_BIND_PASSWORD", default="")
 AUTH_LDAP_ALWAYS_UPDATE_USER = False  # accounts.services writes the person, in one transaction with the trail

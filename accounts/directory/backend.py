@@ -80,7 +80,7 @@ class DirectoryUser(_LDAPUser):
     def _bind_as(self, bind_dn: str, bind_password: str, sticky: bool = False) -> None:
         """A person's bind; what the server does not tell of a refusal, the entry may."""
         try:
-            self.talk.check_password(bind_dn, bind_password)
+            policy = self.talk.check_password(bind_dn, bind_password)
         except Rejected as error:
             locked = self.entry.locked or self.entry.locked_for_a_while
             if locked and error.reason is Reason.WRONG_PASSWORD:
@@ -92,6 +92,12 @@ class DirectoryUser(_LDAPUser):
             raise Rejected(Reason.LOCKED)
         if self.entry.must_change:
             raise NotAdmitted(Reason.MUST_CHANGE, self.entry.directory_id)
+        if self._request is not None:
+            self._request.password_expires_in = policy.expires_in_seconds
+
+    def _get_connection(self) -> None:
+        """The library's own connection would know nothing of our deadline and certificate rules."""
+        raise RuntimeError("all questions to the directory go through accounts.directory.conversation")
 
 
 @sensitive_variables()

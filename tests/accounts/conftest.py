@@ -39,7 +39,7 @@ def point_at(settings: Any, authority: Authority) -> Any:
 
     def point(url: str, **more: Any) -> None:
         settings.AUTH_LDAP_SERVER_URI, settings.LDAP_CA_FILE = url, str(authority.ca)
-        settings.AUTH_LDAP_START_TLS = not url.startswith("ldaps")
+        settings.AUTH_LDAP_START_TLS = True
         settings.AUTH_LDAP_BIND_DN, settings.AUTH_LDAP_BIND_PASSWORD = people.PORTAL, people.PORTAL_PASSWORD
         settings.LDAP_USER_BASE, settings.LDAP_GROUP_BASE = people.SUFFIX, people.GROUPS
         settings.LDAP_DEADLINE_SECONDS = 20.0  # a busy machine is no fault of the directory

@@ -258,3 +258,18 @@ def test_no_way_in_but_the_directory(client: Client, directory: Slapd, roles: Ro
     known.save()
     enter(client, "somebody", "local-password-2026")
     assert not signed_in(client)
+
+
+def test_the_directorys_warning_is_passed_on(client: Client, own_directory: Slapd) -> None:
+    own_directory.change(f"cn=default,{people.SUFFIX}", pwdMaxAge="432000", pwdExpireWarning="864000")
+    own_directory.change(f"uid=ana,{people.PEOPLE}", userPassword=people.password("ana"))
+    own_directory.change(f"uid=ana,{people.PEOPLE}", pwdReset=None)  # set by the change, an administrator made it
+    enter(client, "ana")
+    shown = [str(message) for message in client.get(reverse("accounts:preferences")).context["messages"]]
+    assert len(shown) == 1 and "4" in shown[0]
+
+
+def test_the_next_step_is_forgotten_after_signing_in(client: Client, directory: Slapd) -> None:
+    enter(client, "carla")
+    enter(client, "ana")
+    assert "next_step" not in client.session
