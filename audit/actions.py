@@ -12,6 +12,17 @@ class Outcome(TextChoices):
     FAILED = "failed", _("failed")
 
 
+class Channel(TextChoices):
+    """The kind of door a call came through."""
+
+    WEB = "web", _("page")
+    API = "api", _("API")
+    SOCKET = "socket", _("open page")
+    TASK = "task", _("background task")
+    COMMAND = "command", _("command line")
+    SYSTEM = "system", _("system")
+
+
 class Action(TextChoices):
     """One event each."""
 

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from access import gate
 from access.ids import uuid7
 from access.permissions import Permission
-from audit.actions import Action, Outcome
+from audit.actions import Action, Channel, Outcome
 
 
 class EventQuerySet(models.QuerySet["AuditEvent"]):
@@ -90,3 +90,8 @@ class AuditEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.at:%Y-%m-%d %H:%M:%S} {self.action} {self.actor_name}"
+
+    @property
+    def door(self) -> str:
+        """The kind of door it came through, in words; a code that is not known any more stays as it is."""
+        return str(Channel(self.channel).label) if self.channel in Channel.values else self.channel

@@ -2,6 +2,7 @@
 
 import pytest
 from django.db import DatabaseError, connection, transaction
+from django.utils import translation
 
 from audit import context, trail
 from audit.actions import Action
@@ -69,3 +70,9 @@ def test_hostile_text_is_kept_as_text() -> None:
     event = trail.record(Action.SIGNED_IN, note="a\x00b\nfake=1\x1b[31m", lone="\ud800")
     event.refresh_from_db()
     assert event.detail["note"] == "a�b\nfake=1\x1b[31m"
+
+
+def test_the_door_is_named_in_words_and_an_old_code_stays() -> None:
+    with translation.override("en"):
+        assert AuditEvent(channel="task").door == "background task"
+        assert AuditEvent(channel="fax").door == "fax"
