@@ -1,8 +1,9 @@
-"""schemathesis asks what the API's own description allows and what it forbids: no answer is a crash or a surprise."""
+"""schemathesis asks what the API allows and what it forbids: no answer is a crash or a surprise. BANCADA_FUZZ_EXAMPLES: more."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -35,7 +36,7 @@ CHECKS = [
 OPERATIONS = (
     "me", "projects", "project", "allocations", "jobs", "submit", "job", "log", "cancel", "cluster", "audit_events",
 )  # fmt: skip
-EXAMPLES = 20  # of each kind, for each operation
+EXAMPLES = int(os.environ.get("BANCADA_FUZZ_EXAMPLES", "12"))  # of each kind, for each operation
 BOUNDED = settings(
     max_examples=EXAMPLES, deadline=None, database=None, derandomize=True, phases=(Phase.generate,),
     suppress_health_check=list(HealthCheck),
