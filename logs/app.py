@@ -161,7 +161,10 @@ async def _line(app: Application, entry: Entry, request: Request, send: Send) ->
 
 
 async def _search(
-    app: Application, entry: Entry, send: Send, work: Callable[[LogFile, int], Awaitable[Found | Place]],
+    app: Application,
+    entry: Entry,
+    send: Send,
+    work: Callable[[LogFile, int], Awaitable[Found | Place]],
     nothing: Found | Place,
 ) -> None:
     """Run a search over the file as long as it is now, a few at a time, and answer in JSON."""

@@ -77,7 +77,13 @@ class Reader:
         return self.read(ticket, stream, -limit, limit)
 
     def find(
-        self, ticket: str, stream: str, query: str | bytes, *, after: int = 0, ignore_case: bool = False,
+        self,
+        ticket: str,
+        stream: str,
+        query: str | bytes,
+        *,
+        after: int = 0,
+        ignore_case: bool = False,
         limit: int = 100,
     ) -> Found:
         """Lines that hold `query` (no line end in it) from byte `after` on; case is folded for ASCII letters."""

@@ -89,6 +89,14 @@ def _look(descriptor: int, offset: int, limit: int, anchor_at: int) -> Sight:
     anchor = os.pread(descriptor, ANCHOR, anchor_at)
     end = os.pread(descriptor, min(ANCHOR, status.st_size), max(0, status.st_size - ANCHOR))
     return Sight(
-        at=time.monotonic(), offset=offset, data=data, size=status.st_size, mtime=status.st_mtime,
-        links=status.st_nlink, head=head, anchor_at=anchor_at, anchor=anchor, end=end,
+        at=time.monotonic(),
+        offset=offset,
+        data=data,
+        size=status.st_size,
+        mtime=status.st_mtime,
+        links=status.st_nlink,
+        head=head,
+        anchor_at=anchor_at,
+        anchor=anchor,
+        end=end,
     )

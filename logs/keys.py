@@ -40,9 +40,7 @@ def generate(private_path: Path, public_folder: Path) -> str:
 
 def publish(private: Ed25519PrivateKey, public_folder: Path) -> Path:
     """Write the public half of a key into the folder the opener reads; the same key lands in the same file."""
-    pem = private.public_key().public_bytes(
-        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
-    )
+    pem = private.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
     path = public_folder / f"{key_id(private)}.pem"
     if not path.exists():
         _write(path, pem, mode=0o644)

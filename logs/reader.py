@@ -38,9 +38,19 @@ def serve(listener: socket.socket, make_house: Callable[[], Entries]) -> None:
     """Serve until SIGTERM or SIGINT."""
     application = Application(make_house)
     config = uvicorn.Config(
-        application, loop="uvloop", http="httptools", ws="none", lifespan="off", interface="asgi3",
-        log_config=None, access_log=False, server_header=False, date_header=False,
-        timeout_keep_alive=75, timeout_graceful_shutdown=2, backlog=512,
+        application,
+        loop="uvloop",
+        http="httptools",
+        ws="none",
+        lifespan="off",
+        interface="asgi3",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        timeout_keep_alive=75,
+        timeout_graceful_shutdown=2,
+        backlog=512,
     )
     server = Server(config, application)
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -60,7 +60,7 @@ class FrozenFiles:
         _, opcode, unique, node, *_ = _IN.unpack_from(request)
         if opcode in (FORGET, INTERRUPT, 42):
             return
-        error, body = self._reply(opcode, node, request[_IN.size:])
+        error, body = self._reply(opcode, node, request[_IN.size :])
         try:
             os.write(self._device, _OUT.pack(_OUT.size + len(body), -error, unique) + body)
         except OSError:
@@ -77,7 +77,7 @@ class FrozenFiles:
             return 0, struct.pack("<QII", 1, 1, 0)  # direct I/O: no page cache between us and the reader
         if opcode == READ:
             offset, size = struct.unpack_from("<QI", body, 8)
-            return 0, self.data[offset:offset + size]
+            return 0, self.data[offset : offset + size]
         return (0, b"") if opcode in (RELEASE, FLUSH) else (38, b"")
 
     def _attributes(self, node: int) -> bytes:

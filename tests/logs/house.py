@@ -28,7 +28,11 @@ class House:
     """Both processes, their sockets, a signing key and a folder `output` that belongs to OWNER alone."""
 
     def __init__(
-        self, *, deadline: float = 3.0, allow_uid: int = READER_UID, opener_prefix: tuple[str, ...] = (),
+        self,
+        *,
+        deadline: float = 3.0,
+        allow_uid: int = READER_UID,
+        opener_prefix: tuple[str, ...] = (),
         max_files: int = 512,
     ) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="bancada-logs-", dir="/tmp"))
@@ -56,9 +60,20 @@ class House:
     def opener_command(self) -> list[str]:
         """The command line of the opener."""
         return [
-            *self.opener_prefix, sys.executable, "-m", "logs.opener", "--socket", str(self.opener_socket),
-            "--keys", str(self.keys), "--allow-uid", str(self.allow_uid), "--socket-owner", str(READER_UID),
-            "--deadline", str(self.deadline),
+            *self.opener_prefix,
+            sys.executable,
+            "-m",
+            "logs.opener",
+            "--socket",
+            str(self.opener_socket),
+            "--keys",
+            str(self.keys),
+            "--allow-uid",
+            str(self.allow_uid),
+            "--socket-owner",
+            str(READER_UID),
+            "--deadline",
+            str(self.deadline),
         ]
 
     def reader_command(self, *more: str, groups: str = "") -> list[str]:
@@ -67,9 +82,19 @@ class House:
 
     def reader_as_root(self) -> list[str]:
         """The same without taking on a uid."""
-        return [sys.executable, "-m", "logs.reader", "--socket", str(self.reader_socket),
-                "--opener", str(self.opener_socket), "--deadline", str(self.deadline + 1),
-                "--max-files", str(self.max_files)]
+        return [
+            sys.executable,
+            "-m",
+            "logs.reader",
+            "--socket",
+            str(self.reader_socket),
+            "--opener",
+            str(self.opener_socket),
+            "--deadline",
+            str(self.deadline + 1),
+            "--max-files",
+            str(self.max_files),
+        ]
 
     def stop(self, name: str, number: int = signal.SIGTERM) -> int:
         """End one process and give its exit status."""
@@ -106,9 +131,16 @@ class House:
     def ticket(self, name: str | Path, *, stderr: str | Path = "", **changes: object) -> str:
         """A signed ticket for a file in `output` (or at an absolute path)."""
         fields: dict[str, object] = {
-            "cluster": "bench", "job_id": 7, "submit_time": SUBMITTED, "uid": OWNER, "user": "dora",
-            "stdout": str(self.output / name), "stderr": str(self.output / stderr) if stderr else "",
-            "restart_count": 0, "not_after": int(time.time()) + 3600, "key_id": self.key_id,
+            "cluster": "bench",
+            "job_id": 7,
+            "submit_time": SUBMITTED,
+            "uid": OWNER,
+            "user": "dora",
+            "stdout": str(self.output / name),
+            "stderr": str(self.output / stderr) if stderr else "",
+            "restart_count": 0,
+            "not_after": int(time.time()) + 3600,
+            "key_id": self.key_id,
         }
         return sign(Ticket(**fields | changes), self.private)
 
@@ -130,7 +162,8 @@ class House:
 
     def _answers(self, name: str) -> bool:
         kind, path = {
-            "opener": (socket.SOCK_SEQPACKET, self.opener_socket), "reader": (socket.SOCK_STREAM, self.reader_socket)
+            "opener": (socket.SOCK_SEQPACKET, self.opener_socket),
+            "reader": (socket.SOCK_STREAM, self.reader_socket),
         }[name]
         with socket.socket(socket.AF_UNIX, kind) as probe:
             return probe.connect_ex(str(path)) == 0
@@ -155,7 +188,18 @@ def as_uid(uid: int, command: list[str], *, groups: str = "") -> list[str]:
         return [*drop, *command]
     open_up = 'mount -t tmpfs -o mode=711 none /mnt && mkdir /mnt/app && mount --bind "$0" /mnt/app && cd /mnt/app'
     moved = [part.replace(str(ROOT), "/mnt/app") for part in command]
-    return ["unshare", "-m", "--propagation", "private", "sh", "-c", open_up + ' && exec "$@"', str(ROOT), *drop, *moved]
+    return [
+        "unshare",
+        "-m",
+        "--propagation",
+        "private",
+        "sh",
+        "-c",
+        open_up + ' && exec "$@"',
+        str(ROOT),
+        *drop,
+        *moved,
+    ]
 
 
 def wait_until(what: object, seconds: float = 10.0) -> None:

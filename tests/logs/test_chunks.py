@@ -11,11 +11,18 @@ from hypothesis import strategies as st
 from logs.chunks import MAX_DATA, BadFrame, Chunk, End, Event, Frames, Generation, encode
 
 chunks = st.builds(
-    Chunk, data=st.binary(max_size=80), offset=st.integers(0, 2**60), size=st.integers(0, 2**60),
-    generation=st.text(max_size=20), state=st.sampled_from(["open", "missing", "gone"]), age=st.floats(0, 1e9),
+    Chunk,
+    data=st.binary(max_size=80),
+    offset=st.integers(0, 2**60),
+    size=st.integers(0, 2**60),
+    generation=st.text(max_size=20),
+    state=st.sampled_from(["open", "missing", "gone"]),
+    age=st.floats(0, 1e9),
 )
-events = chunks | st.builds(Generation, generation=st.text(max_size=20), size=st.integers(0, 2**60)) | st.builds(
-    End, reason=st.text(max_size=20)
+events = (
+    chunks
+    | st.builds(Generation, generation=st.text(max_size=20), size=st.integers(0, 2**60))
+    | st.builds(End, reason=st.text(max_size=20))
 )
 
 
@@ -36,11 +43,23 @@ def test_noise_is_an_event_less_or_a_bad_frame(noise: bytes) -> None:
         assert list(Frames().feed(noise)) == []
 
 
-@pytest.mark.parametrize("wire", [
-    b"x" * 5000, b"[]\n", b"{}\n", b'{"n":-1}\n', b'{"n":true}\n', b'{"n":%d}\n' % (MAX_DATA + 1), b'{"n":0}\n',
-    b'{"n":0,"kind":"chunk"}\n', b'{"n":1,"kind":"end","reason":"x"}\nx', b'{"n":0,"kind":"end","more":1}\n',
-    b"[" * 4000 + b"\n",
-], ids=lambda wire: repr(wire[:30]))
+@pytest.mark.parametrize(
+    "wire",
+    [
+        b"x" * 5000,
+        b"[]\n",
+        b"{}\n",
+        b'{"n":-1}\n',
+        b'{"n":true}\n',
+        b'{"n":%d}\n' % (MAX_DATA + 1),
+        b'{"n":0}\n',
+        b'{"n":0,"kind":"chunk"}\n',
+        b'{"n":1,"kind":"end","reason":"x"}\nx',
+        b'{"n":0,"kind":"end","more":1}\n',
+        b"[" * 4000 + b"\n",
+    ],
+    ids=lambda wire: repr(wire[:30]),
+)
 def test_what_is_no_frame_is_refused(wire: bytes) -> None:
     with pytest.raises(BadFrame):
         list(Frames().feed(wire))

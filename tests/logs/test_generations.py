@@ -15,8 +15,16 @@ def look(text: bytes, writing: Writing, at: float) -> Sight:
     """A look at a file that holds `text`."""
     anchor_at = writing.anchor_at
     return Sight(
-        at=at, offset=0, data=text, size=len(text), mtime=at, links=1, head=text[:HEAD], anchor_at=anchor_at,
-        anchor=text[anchor_at:anchor_at + ANCHOR], end=text[max(0, len(text) - ANCHOR):],
+        at=at,
+        offset=0,
+        data=text,
+        size=len(text),
+        mtime=at,
+        links=1,
+        head=text[:HEAD],
+        anchor_at=anchor_at,
+        anchor=text[anchor_at : anchor_at + ANCHOR],
+        end=text[max(0, len(text) - ANCHOR) :],
     )
 
 
@@ -42,7 +50,7 @@ def test_a_file_that_grows_keeps_one_generation_whose_names_all_fit(parts: list[
 @settings(max_examples=300, deadline=None)
 def test_a_change_anywhere_in_the_head_or_a_cut_is_noticed(text: bytes, data: st.DataObject) -> None:
     at = data.draw(st.integers(0, min(len(text), HEAD) - 1))
-    changed = text[:at] + bytes([text[at] ^ 1]) + text[at + 1:]
+    changed = text[:at] + bytes([text[at] ^ 1]) + text[at + 1 :]
     for other in (changed, changed + b"more", text[:-1]):
         writing, fits = seen(text, other)
         assert fits == [True, False] and not same(seen(text)[0].name(), writing.name())
@@ -52,15 +60,19 @@ def test_a_change_anywhere_in_the_head_or_a_cut_is_noticed(text: bytes, data: st
 @settings(max_examples=200, deadline=None)
 def test_a_rewrite_with_the_same_head_is_noticed_at_the_old_end(text: bytes, back: int) -> None:
     text = text + b"." * HEAD
-    changed = text[:-back] + b"!" + text[len(text) - back + 1:] + b"more"
+    changed = text[:-back] + b"!" + text[len(text) - back + 1 :] + b"more"
     assert seen(text, changed)[1] == [True, False]
 
 
 def test_names_of_other_runs_inodes_and_contents_do_not_fit() -> None:
     text = b"epoch 1\n" * 10
     names = [
-        seen(text)[0].name(), seen(text, restart_count=1)[0].name(), seen(text, inode=8)[0].name(),
-        seen(b"E" + text)[0].name(), seen(text, b"")[0].name(), seen(text, restart_count=10)[0].name(),
+        seen(text)[0].name(),
+        seen(text, restart_count=1)[0].name(),
+        seen(text, inode=8)[0].name(),
+        seen(b"E" + text)[0].name(),
+        seen(text, b"")[0].name(),
+        seen(text, restart_count=10)[0].name(),
     ]
     assert [one for one in names for other in names if same(one, other)] == names
     assert all(same("", name) for name in names)

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from logs.lines import after_first_line, fold, pieces, plain, whole
 
-bits = st.sampled_from([b"a", b"\n", b"\r", b"\r\n", b"\0", "é".encode(), "✓".encode(), "🦔".encode(), b"\xff", b"\xc3"])
+bits = st.sampled_from(
+    [b"a", b"\n", b"\r", b"\r\n", b"\0", "é".encode(), "✓".encode(), "🦔".encode(), b"\xff", b"\xc3"]
+)
 logs = st.lists(bits, max_size=60).map(b"".join)
 
 
@@ -42,14 +44,17 @@ def test_whole_never_holds_back_more_than_three_bytes(data: bytes) -> None:
     assert len(data) - 3 <= whole(data) <= len(data)
 
 
-@pytest.mark.parametrize(("raw", "folded"), [
-    (b"10%\r50%\r100%\ndone\n", b"100%\ndone\n"),
-    (b"10%\r50%\r", b"50%\r"),
-    (b"dos\r\nlines\r\n", b"dos\r\nlines\r\n"),
-    (b"\r\r10%\r\r\r20%", b"20%"),
-    (b"a\r\nb\rc\r\n", b"a\r\nc\r\n"),
-    (b"", b""),
-])
+@pytest.mark.parametrize(
+    ("raw", "folded"),
+    [
+        (b"10%\r50%\r100%\ndone\n", b"100%\ndone\n"),
+        (b"10%\r50%\r", b"50%\r"),
+        (b"dos\r\nlines\r\n", b"dos\r\nlines\r\n"),
+        (b"\r\r10%\r\r\r20%", b"20%"),
+        (b"a\r\nb\rc\r\n", b"a\r\nc\r\n"),
+        (b"", b""),
+    ],
+)
 def test_fold_keeps_the_last_state_of_a_bar(raw: bytes, folded: bytes) -> None:
     assert fold(raw) == folded
 
@@ -63,11 +68,33 @@ def test_fold_keeps_the_lines_and_is_done_in_one_go(data: bytes) -> None:
         assert folded == data
 
 
-@pytest.mark.parametrize("escape", [
-    "\x1b[31m", "\x1b[2J", "\x1b[1;1H", "\x1b]0;title\x07", "\x1b]52;c;cGFzdGU=\x07", "\x1b]8;;https://evil.example\x1b\\",
-    "\x1bP1$r0m\x1b\\", "\x1b(0", "\x1bc", "\x1b7", "\x1b_apc\x1b\\", "\x1b^pm\x1b\\", "\x1bXsos\x1b\\", "\x9b31m", "\x07",
-    "\x08\x08", "\x7f", "\x0e", "\x85", "\x1b[?1049h", "\x1b[38;2;1;2;3m", "\x1b]0;never ended",
-])
+@pytest.mark.parametrize(
+    "escape",
+    [
+        "\x1b[31m",
+        "\x1b[2J",
+        "\x1b[1;1H",
+        "\x1b]0;title\x07",
+        "\x1b]52;c;cGFzdGU=\x07",
+        "\x1b]8;;https://evil.example\x1b\\",
+        "\x1bP1$r0m\x1b\\",
+        "\x1b(0",
+        "\x1bc",
+        "\x1b7",
+        "\x1b_apc\x1b\\",
+        "\x1b^pm\x1b\\",
+        "\x1bXsos\x1b\\",
+        "\x9b31m",
+        "\x07",
+        "\x08\x08",
+        "\x7f",
+        "\x0e",
+        "\x85",
+        "\x1b[?1049h",
+        "\x1b[38;2;1;2;3m",
+        "\x1b]0;never ended",
+    ],
+)
 def test_plain_takes_every_escape_out(escape: str) -> None:
     assert plain(f"before{escape}".encode()) == "before"
 

@@ -62,7 +62,7 @@ def test_noise_on_the_socket_gets_bad_ticket_and_does_no_harm(opener: House) -> 
     ticket = opener.ticket("after-noise")
     noise = [os.urandom(n) for n in range(1, 200)]
     noise += [encode_request("stdout", ticket)[:n] for n in range(1, 60)]
-    noise += [encode_request("stdout", ticket[:n] + chr(n % 26 + 65) + ticket[n + 1:]) for n in range(5, 300, 3)]
+    noise += [encode_request("stdout", ticket[:n] + chr(n % 26 + 65) + ticket[n + 1 :]) for n in range(5, 300, 3)]
     noise += [b"x" * (MAX_REQUEST + 1), b"x" * 100_000, b"open1 stdin " + ticket.encode(), b"\0" * 5000]
     answers = {send(opener, packet) for packet in noise if packet != encode_request("stdout", ticket)}
     assert answers <= {b"bad-ticket", b"ok"} and b"bad-ticket" in answers
@@ -121,11 +121,21 @@ def test_the_file_is_opened_as_its_owner_and_not_as_root(opener: House) -> None:
 
 def test_the_owners_groups_count_as_the_machine_knows_them() -> None:
     needs_root()
-    names = "cp /etc/passwd /etc/group /run && cd /run && echo dora:x:20001:20001::/:/bin/sh >> passwd && " \
-            "echo fred:x:20003:20003::/:/bin/sh >> passwd && echo project:x:20050:dora >> group && " \
-            "mount --bind passwd /etc/passwd && mount --bind group /etc/group && cd - >/dev/null"
-    prefix = ("unshare", "-m", "--propagation", "private", "sh", "-c",
-              f'mount -t tmpfs none /run && {names} && exec "$@"', "sh")
+    names = (
+        "cp /etc/passwd /etc/group /run && cd /run && echo dora:x:20001:20001::/:/bin/sh >> passwd && "
+        "echo fred:x:20003:20003::/:/bin/sh >> passwd && echo project:x:20050:dora >> group && "
+        "mount --bind passwd /etc/passwd && mount --bind group /etc/group && cd - >/dev/null"
+    )
+    prefix = (
+        "unshare",
+        "-m",
+        "--propagation",
+        "private",
+        "sh",
+        "-c",
+        f'mount -t tmpfs none /run && {names} && exec "$@"',
+        "sh",
+    )
     with running("opener", allow_uid=0, opener_prefix=prefix) as house:
         shared = house.folder / "shared"
         shared.mkdir()

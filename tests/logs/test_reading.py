@@ -36,7 +36,7 @@ def test_any_range_is_that_of_the_file(house: House, offset: int, limit: int) ->
         house.write("odd", ODD)
     chunk = house.reader.read(house.ticket("odd", not_after=2**39), "stdout", offset, limit)
     begin = offset if offset >= 0 else max(0, len(ODD) + offset)
-    assert (chunk.data, chunk.offset, chunk.size) == (ODD[begin:begin + limit], begin, len(ODD))
+    assert (chunk.data, chunk.offset, chunk.size) == (ODD[begin : begin + limit], begin, len(ODD))
 
 
 def test_tail_gives_the_end_or_the_whole_of_a_short_file(house: House) -> None:
@@ -114,10 +114,23 @@ def test_a_ticket_counts_no_more_when_its_time_is_over_though_its_file_is_open(h
         house.reader.read(ticket, "stdout", 0, 10)
 
 
-@pytest.mark.parametrize("query", [
-    "stream=stdin", "offset=x", "offset=1e3", "offset=", "offset=99999999999999999999", "limit=-1", "limit=1048577",
-    "wait=61", "wait=-1", "generation=" + "a" * 300, "&".join(f"a{n}=1" for n in range(40)), "offset=%D9%A1",
-])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "stream=stdin",
+        "offset=x",
+        "offset=1e3",
+        "offset=",
+        "offset=99999999999999999999",
+        "limit=-1",
+        "limit=1048577",
+        "wait=61",
+        "wait=-1",
+        "generation=" + "a" * 300,
+        "&".join(f"a{n}=1" for n in range(40)),
+        "offset=%D9%A1",
+    ],
+)
 def test_an_odd_parameter_is_a_400(house: House, query: str) -> None:
     house.write("kept", b"x")
     with httpx.Client(transport=httpx.HTTPTransport(uds=str(house.reader_socket))) as client:

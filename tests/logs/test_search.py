@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from logs import lineindex, search
 from logs.generations import Writing
 
-texts = st.lists(st.sampled_from([b"a", b"b", b"ab", b"Ab", b"\n", b"\r", b"\0", b"abab", b"\xc3\x89", b"x" * 7]), max_size=60)
+texts = st.lists(
+    st.sampled_from([b"a", b"b", b"ab", b"Ab", b"\n", b"\r", b"\0", b"abab", b"\xc3\x89", b"x" * 7]), max_size=60
+)
 
 
 class OneFile:
@@ -60,9 +62,7 @@ def expected(text: bytes, query: bytes, after: int) -> list[tuple[int, int]]:
 
 @given(texts, st.sampled_from([b"a", b"ab", b"abab", b"\0", b"xx", b"b\r"]), st.integers(0, 80), st.booleans())
 @settings(max_examples=250, deadline=None)
-async def test_find_is_what_find_in_memory_is(
-    parts: list[bytes], query: bytes, after: int, fold: bool
-) -> None:
+async def test_find_is_what_find_in_memory_is(parts: list[bytes], query: bytes, after: int, fold: bool) -> None:
     text = b"".join(parts)
     file, after = open_file(text), min(after, len(text))
     found = await search.find(
@@ -94,9 +94,7 @@ async def test_find_in_several_goes_gives_the_same_lines(parts: list[bytes], lim
 
 @given(texts, st.lists(st.integers(1, 70), min_size=1, max_size=5), st.lists(st.integers(0, 90), max_size=5))
 @settings(max_examples=250, deadline=None)
-async def test_lines_are_where_they_are(
-    parts: list[bytes], numbers: list[int], offsets: list[int]
-) -> None:
+async def test_lines_are_where_they_are(parts: list[bytes], numbers: list[int], offsets: list[int]) -> None:
     text = b"".join(parts)
     file, starts = open_file(text), [0, *[at + 1 for at, byte in enumerate(text) if byte == 10]]
     for number in numbers:
@@ -111,9 +109,7 @@ async def test_lines_are_where_they_are(
 
 @given(texts, texts)
 @settings(max_examples=100, deadline=None)
-async def test_remembered_counts_hold_while_the_file_grows(
-    first: list[bytes], more: list[bytes]
-) -> None:
+async def test_remembered_counts_hold_while_the_file_grows(first: list[bytes], more: list[bytes]) -> None:
     text = b"".join(first)
     file = open_file(text)
     await file.lines.number_at(len(text), lineindex.Budget(60))

@@ -72,7 +72,7 @@ def test_a_path_that_hangs_is_failed_within_the_openers_deadline(frozen: tuple[H
 
 
 async def test_the_poller_leaves_a_hanging_file_behind_and_takes_it_back(
-    frozen: tuple[House, FrozenFiles, str]
+    frozen: tuple[House, FrozenFiles, str],
 ) -> None:
     house, files, ticket = frozen
     reader = house.asynchronous()

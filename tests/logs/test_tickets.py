@@ -20,8 +20,16 @@ KEY = Ed25519PrivateKey.generate()
 KEYS = {keys.key_id(KEY): KEY.public_key()}
 NOW = 1_800_000_000
 TICKET = Ticket(
-    cluster="lab", job_id=7, submit_time=1_700_000_000, uid=20001, user="dora", stdout="/srv/p/logs/7.out",
-    stderr="", restart_count=0, not_after=NOW + 60, key_id=keys.key_id(KEY),
+    cluster="lab",
+    job_id=7,
+    submit_time=1_700_000_000,
+    uid=20001,
+    user="dora",
+    stdout="/srv/p/logs/7.out",
+    stderr="",
+    restart_count=0,
+    not_after=NOW + 60,
+    key_id=keys.key_id(KEY),
 )
 parts = st.text(st.characters(codec="utf-8", min_codepoint=32, exclude_characters="/\x7f"), min_size=1, max_size=40)
 paths = st.lists(parts.filter(lambda part: part not in (".", "..")), min_size=1, max_size=8).map(
@@ -51,8 +59,12 @@ def test_what_is_signed_comes_back() -> None:
 
 
 @given(
-    stdout=paths, stderr=st.one_of(st.just(""), paths), job=st.integers(1, 2**32 - 1), uid=st.integers(1000, 60000),
-    restarts=st.integers(0, 2**16 - 1), user=st.from_regex(r"[a-z_][a-z0-9_-]{0,31}", fullmatch=True),
+    stdout=paths,
+    stderr=st.one_of(st.just(""), paths),
+    job=st.integers(1, 2**32 - 1),
+    uid=st.integers(1000, 60000),
+    restarts=st.integers(0, 2**16 - 1),
+    user=st.from_regex(r"[a-z_][a-z0-9_-]{0,31}", fullmatch=True),
 )
 @settings(max_examples=150, deadline=None)
 def test_any_good_ticket_survives_the_journey(
@@ -73,15 +85,51 @@ def test_two_longest_paths_fit() -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"uid": 0}, {"uid": 999}, {"uid": 65534}, {"uid": 2**32 - 1}, {"uid": 2**32}, {"uid": -1}, {"uid": "20001"},
-        {"uid": True}, {"uid": 20001.0}, {"uid": None}, {"job_id": 0}, {"job_id": 2**32}, {"submit_time": 0},
-        {"restart_count": -1}, {"restart_count": False}, {"not_after": "never"}, {"not_after": 2**41},
-        {"user": "Dora"}, {"user": "0"}, {"user": "dora\n"}, {"user": ""}, {"user": "a" * 33}, {"user": ["dora"]},
-        {"cluster": ""}, {"cluster": "a b"}, {"cluster": "a" * 65}, {"stdout": ""}, {"stdout": "relative"},
-        {"stdout": "/a/../b"}, {"stdout": "/a/./b"}, {"stdout": "//a"}, {"stdout": "/a/"}, {"stdout": "/"},
-        {"stdout": "/a\0b"}, {"stdout": "/a\nb"}, {"stdout": "/a\x7fb"}, {"stdout": "/" + "a" * 256},
-        {"stdout": "/a" * 2049}, {"stdout": "/\ud800"}, {"stderr": "x"}, {"stderr": None}, {"extra": 1},
-        {"stderr": ...}, {"user": ...}, {"key_id": TICKET.key_id},
+        {"uid": 0},
+        {"uid": 999},
+        {"uid": 65534},
+        {"uid": 2**32 - 1},
+        {"uid": 2**32},
+        {"uid": -1},
+        {"uid": "20001"},
+        {"uid": True},
+        {"uid": 20001.0},
+        {"uid": None},
+        {"job_id": 0},
+        {"job_id": 2**32},
+        {"submit_time": 0},
+        {"restart_count": -1},
+        {"restart_count": False},
+        {"not_after": "never"},
+        {"not_after": 2**41},
+        {"user": "Dora"},
+        {"user": "0"},
+        {"user": "dora\n"},
+        {"user": ""},
+        {"user": "a" * 33},
+        {"user": ["dora"]},
+        {"cluster": ""},
+        {"cluster": "a b"},
+        {"cluster": "a" * 65},
+        {"stdout": ""},
+        {"stdout": "relative"},
+        {"stdout": "/a/../b"},
+        {"stdout": "/a/./b"},
+        {"stdout": "//a"},
+        {"stdout": "/a/"},
+        {"stdout": "/"},
+        {"stdout": "/a\0b"},
+        {"stdout": "/a\nb"},
+        {"stdout": "/a\x7fb"},
+        {"stdout": "/" + "a" * 256},
+        {"stdout": "/a" * 2049},
+        {"stdout": "/\ud800"},
+        {"stderr": "x"},
+        {"stderr": None},
+        {"extra": 1},
+        {"stderr": ...},
+        {"user": ...},
+        {"key_id": TICKET.key_id},
     ],
     ids=repr,
 )
@@ -96,11 +144,25 @@ def test_signing_refuses_what_would_not_verify(changes: dict[str, object]) -> No
         sign(dataclasses.replace(TICKET, **changes), KEY)
 
 
-@pytest.mark.parametrize("body", [
-    b"", b"null", b"[]", b"{}", b"{", b"\xff", b"[" * 50_000, payload() + b" ", payload().replace(b'":', b'": '),
-    payload().replace(b'"job_id":7', b'"job_id":7,"job_id":7'), payload().replace(b'"lab"', b'"\\u006cab"'),
-    payload().replace(b'"job_id":7', b'"job_id":7e0'), payload().replace(b'"job_id":7', b'"job_id":NaN'),
-], ids=lambda body: repr(body[:40]))
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"null",
+        b"[]",
+        b"{}",
+        b"{",
+        b"\xff",
+        b"[" * 50_000,
+        payload() + b" ",
+        payload().replace(b'":', b'": '),
+        payload().replace(b'"job_id":7', b'"job_id":7,"job_id":7'),
+        payload().replace(b'"lab"', b'"\\u006cab"'),
+        payload().replace(b'"job_id":7', b'"job_id":7e0'),
+        payload().replace(b'"job_id":7', b'"job_id":NaN'),
+    ],
+    ids=lambda body: repr(body[:40]),
+)
 def test_signed_bytes_that_are_not_the_canonical_payload_are_refused(body: bytes) -> None:
     with pytest.raises(BadTicket):
         verify(signed(body), KEYS, NOW)
@@ -134,7 +196,7 @@ def test_any_changed_character_is_refused(data: st.DataObject) -> None:
     text = sign(TICKET, KEY)
     at = data.draw(st.integers(0, len(text) - 1))
     other = data.draw(st.characters(codec="ascii").filter(lambda char: char != text[at]))
-    change = data.draw(st.sampled_from([text[:at] + other + text[at + 1:], text[:at] + text[at + 1:], text + other]))
+    change = data.draw(st.sampled_from([text[:at] + other + text[at + 1 :], text[:at] + text[at + 1 :], text + other]))
     with pytest.raises(BadTicket):
         verify(change, KEYS, NOW)
 
