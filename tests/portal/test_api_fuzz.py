@@ -1,4 +1,4 @@
-"""schemathesis asks what the API allows and what it forbids: no answer is a crash or a surprise. BANCADA_FUZZ_EXAMPLES: more."""
+"""schemathesis asks what the API allows and what it forbids: no answer is a crash (BANCADA_FUZZ_EXAMPLES: more)."""
 
 from __future__ import annotations
 
