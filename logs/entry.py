@@ -47,7 +47,7 @@ class Entry:
         self.used_at = self._changed_at = time.monotonic()
         self._writing = Writing(restart_count=ticket.restart_count, inode=0, rewrites=-1)  # of no file yet
         self._asked_at = float("-inf")
-        self._doubted = False
+        self._doubted = self._broken = False  # broken: the descriptor is of no use any more (ESTALE, EIO)
         self._asking: asyncio.Task[None] | None = None
         self._watch: Watch | None = None
         self._house = house
@@ -63,8 +63,8 @@ class Entry:
                 break
             try:
                 sight, fits = await file.look(offset, limit)
-            except (Stalled, OSError):
-                self._doubted = True
+            except (Stalled, OSError) as error:
+                self._doubted, self._broken = True, self._broken or isinstance(error, OSError)
                 return Chunk(b"", max(0, offset), 0, "", "failed", 0.0)
             self._doubted = self._doubted or not sight.links or not fits
             if fits and not self._due():
@@ -152,8 +152,10 @@ class Entry:
             self._become("gone" if answer == "missing" and (self.file or self.state == "gone") else answer, None)
 
     def _opened(self, descriptor: int, inode: int) -> None:
-        self._doubted = False
-        if self.file and self._writing.inode == inode:  # even one that stalls: another descriptor would stall beside it
+        self._doubted, broken, self._broken = False, self._broken, False
+        if (
+            self.file and self._writing.inode == inode and not broken
+        ):  # even one that stalls: another descriptor would stall beside it
             os.close(descriptor)
             return
         self._writing = self._writing.succeeded_by(inode)

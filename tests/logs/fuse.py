@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import struct
 import threading
@@ -24,13 +25,14 @@ class FrozenFiles:
     def __init__(self, folder: Path, uid: int) -> None:
         self.folder, self.uid, self.data = folder, uid, b"before\n"
         self.freeze: frozenset[int] = frozenset()
+        self.handles = self.stale = 0  # files opened so far, and how many of these are of no use any more
         self._kept: list[bytes] = []
         self._device = os.open("/dev/fuse", os.O_RDWR)
         options = f"fd={self._device},rootmode=40000,user_id=0,group_id=0,allow_other"
         if _libc.mount(b"frozen", str(folder).encode(), b"fuse", 0, options.encode()):
-            error = ctypes.get_errno()
+            failed = ctypes.get_errno()
             os.close(self._device)
-            raise OSError(error, "mount")
+            raise OSError(failed, "mount")
         threading.Thread(target=self._serve, daemon=True).start()
 
     def thaw(self) -> None:
@@ -74,9 +76,12 @@ class FrozenFiles:
         if opcode == GETATTR:
             return 0, struct.pack("<QII", 0, 0, 0) + self._attributes(node)
         if opcode == OPEN:
-            return 0, struct.pack("<QII", 1, 1, 0)  # direct I/O: no page cache between us and the reader
+            self.handles += 1
+            return 0, struct.pack("<QII", self.handles, 1, 0)  # direct I/O: no page cache between us and the reader
         if opcode == READ:
-            offset, size = struct.unpack_from("<QI", body, 8)
+            handle, offset, size = struct.unpack_from("<QQI", body)
+            if handle <= self.stale:
+                return errno.ESTALE, b""
             return 0, self.data[offset : offset + size]
         return (0, b"") if opcode in (RELEASE, FLUSH) else (38, b"")
 

@@ -71,6 +71,17 @@ def test_a_path_that_hangs_is_failed_within_the_openers_deadline(frozen: tuple[H
     assert read(house, fresh)[:2] == ("open", b"before\n")
 
 
+def test_a_descriptor_gone_stale_is_replaced_by_a_fresh_one(frozen: tuple[House, FrozenFiles, str]) -> None:
+    """As after a file server's restart: the same file, the same inode, and ESTALE on all that was open."""
+    house, files, ticket = frozen
+    before = house.reader.read(ticket, "stdout", 0, 100)
+    files.stale = files.handles
+    assert read(house, ticket)[0] == "failed"
+    time.sleep(0.6)
+    after = house.reader.read(ticket, "stdout", 0, 100)
+    assert (after.data, after.generation) == (before.data, before.generation)
+
+
 async def test_the_poller_leaves_a_hanging_file_behind_and_takes_it_back(
     frozen: tuple[House, FrozenFiles, str],
 ) -> None:
