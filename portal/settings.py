@@ -156,6 +156,7 @@ SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_NAME = "__Host-session" if SECURE else "session"
 CSRF_COOKIE_NAME = "__Host-csrf" if SECURE else "csrf"
 
+
 def _groups(text: str) -> list[str]:
     """Names with commas between them, or DNs (which hold commas) with semicolons."""
     return [part.strip() for part in text.split(";" if "=" in text else ",") if part.strip()]

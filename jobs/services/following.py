@@ -7,9 +7,10 @@ to agree, and an unreachable scheduler changes no job.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 
+import structlog
 from django.db import transaction
 from django.utils import timezone
 
@@ -20,8 +21,9 @@ from jobs.models import Handover, HandoverOutcome, IntentKind, Job, Phase
 from jobs.services import discovery, outcomes, recording
 from jobs.states import is_over
 from quotas import services as quotas
-from slurm.contract import Gateway, JobRecord
+from slurm.contract import Gateway, JobRecord, SlurmError
 
+log = structlog.get_logger(__name__)
 ABANDONED_AFTER = timedelta(seconds=60)  # twice handing.BUDGET: no living worker still works on it
 SETTLE = timedelta(seconds=30)  # of good answers, before "not there" counts
 NEVER = datetime.fromtimestamp(0, UTC)
@@ -50,8 +52,16 @@ def look_at_jobs(gateway: Gateway, cluster: Cluster) -> None:
     _shown_again(handovers.values())
     discovery.meet(gateway, cluster, [record for key, record in records.items() if key not in handovers])
     abandon(cluster)
-    settle_unknown(gateway, cluster)
-    settle_missing(gateway, cluster, began, set(records))
+    _or_later(lambda: settle_unknown(gateway, cluster))
+    _or_later(lambda: settle_missing(gateway, cluster, began, set(records)))
+
+
+def _or_later(settle: Callable[[], None]) -> None:
+    """The accounting may not answer while slurmctld does: then nothing is settled, and the picture is still good."""
+    try:
+        settle()
+    except SlurmError as error:
+        log.info("not settled yet", why=str(error))
 
 
 def _answered(cluster: Cluster, at: datetime) -> None:

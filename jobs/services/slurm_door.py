@@ -9,7 +9,7 @@ from django.conf import settings
 import slurm
 from slurm.contract import Accounts, Gateway
 
-DEADLINE = 10.0  # seconds; slurmctld's own MessageTimeout
+DEADLINE = 12.0  # seconds: slurmrestd itself takes 9 to say that slurmctld is away
 
 
 @cache

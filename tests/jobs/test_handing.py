@@ -342,3 +342,19 @@ def test_work_that_comes_in_an_idle_hour_is_looked_at_soon(bench: Bench, cluster
         assert follower.step() <= 1.0
         looks.append(Job.objects.get().state)
     assert State.RUNNING in looks
+
+
+def test_an_accounting_that_does_not_answer_leaves_the_picture_good(
+    bench: Bench, cluster: fake.Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = bench.submit()
+    cluster.lose_next_answer()
+    handing.hand_over()
+    cluster.go_down("slurmdbd")
+    look(cluster, bench)
+    bench.cluster.refresh_from_db()
+    job.refresh_from_db()
+    assert not bench.cluster.unreachable and job.phase == Phase.CONFIRMING
+    cluster.come_up("slurmdbd")
+    look(cluster, bench)
+    assert Intent.objects.get().kind == IntentKind.ADOPT
