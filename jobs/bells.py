@@ -32,18 +32,15 @@ _hands = threading.Lock()
 
 
 def _soon(task: str) -> None:
-    """Ring now, or, where it rang a moment ago, once more when the moment is over: the last ring is never swallowed."""
+    """Ring from a thread of its own, so that a silent broker holds nobody up; the last ring is never swallowed."""
     with _hands:
-        wait = _rung.get(task, 0.0) + QUIET - time.monotonic()
-        if wait > 0:
-            if task not in _pending:
-                _pending.add(task)
-                timer = threading.Timer(wait, _late, [task])
-                timer.daemon = True
-                timer.start()
+        if task in _pending:
             return
-        _rung[task] = time.monotonic()
-    _send(task)
+        _pending.add(task)
+        wait = max(0.0, _rung.get(task, 0.0) + QUIET - time.monotonic())
+    timer = threading.Timer(wait, _late, [task])
+    timer.daemon = True
+    timer.start()
 
 
 def _late(task: str) -> None:

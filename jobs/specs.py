@@ -17,6 +17,7 @@ from projects.models import Project
 LONGEST_SCRIPT = 4 * 1024 * 1024  # bytes; Slurm's own limit
 _NAME = re.compile(r"[^\W_][\w .+-]{0,63}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
+_UNFIT = re.compile("[\x00\n\r\ud800-\udfff]")
 _NOT_THEIRS = re.compile(
     r"(LD_|SLURM_|SLURMD_|SBATCH_|BANCADA_|DYLD_)|(BASH_ENV|ENV|HOME|USER|LOGNAME|SHELL|PATH|IFS)$"
 )
@@ -115,12 +116,13 @@ def _environment(raw: Mapping[str, Any], errors: dict[str, list[str]]) -> dict[s
     for name, value in given.items():
         if not isinstance(name, str) or not _VARIABLE.fullmatch(name) or _NOT_THEIRS.match(name):
             errors["environment"] = [_("The variable %(name)s may not be set.") % {"name": str(name)[:100]}]
-        elif not isinstance(value, str) or "\x00" in value or "\n" in value or len(value) > 4096:
+        elif not isinstance(value, str) or len(value) > 4096 or _UNFIT.search(value):
             errors["environment"] = [_("The value of %(name)s must be one line of text.") % {"name": name}]
     return dict(given)
 
 
 _LOWEST = {"gpus": 0, "nodes": 1, "cpus": 1, "memory_gb": 1, "time_limit_minutes": 1}
+_CEILING = {"gpus": 1024, "nodes": 100_000, "cpus": 100_000, "memory_gb": 1_000_000, "time_limit_minutes": 366 * 1440}
 _DEFAULT = {"gpus": 0, "nodes": 1, "cpus": 1, "memory_gb": 4, "time_limit_minutes": 60}
 
 
@@ -131,12 +133,13 @@ def _amounts(raw: Mapping[str, Any], partition: Partition | None, errors: dict[s
 
 def _amount(field: str, given: Any, partition: Partition | None, errors: dict[str, list[str]]) -> int:
     number = _DEFAULT[field] if given is None or given == "" else _whole(given)
-    lowest, highest = _LOWEST[field], most(field, partition)
+    lowest, limit = _LOWEST[field], most(field, partition)
+    highest = _CEILING[field] if limit is None else limit
     if number is None:
         errors[field] = [_("Enter a whole number.")]
     elif number < lowest:
         errors[field] = [_("At least %(n)d.") % {"n": lowest}]
-    elif highest is not None and number > highest:
+    elif number > highest:
         where = partition.name if partition else ""
         errors[field] = [_("At most %(n)d in partition %(partition)s.") % {"n": highest, "partition": where}]
     return number if number is not None and field not in errors else lowest

@@ -62,7 +62,7 @@ def test_no_gpu_no_type() -> None:
         ("nodes", 0), ("nodes", 3), ("cpus", 0), ("cpus", 17), ("memory_gb", 0), ("memory_gb", 63),
         ("time_limit_minutes", 0), ("time_limit_minutes", 1441), ("gpu_type", "h100"),
         ("environment", {"LD_PRELOAD": "x"}), ("environment", {"SLURM_CONF": "x"}), ("environment", {"BASH_ENV": "x"}),
-        ("environment", {"A B": "x"}), ("environment", {"OK": "two\nlines"}), ("environment", [1]), ("environment", {"PATH": "/x"}),
+        ("environment", {"A B": "x"}), ("environment", {"OK": "two\nlines"}), ("environment", [1]), ("environment", {"OK": "\ud800"}), ("environment", {"PATH": "/x"}),
     ],
 )  # fmt: skip
 def test_each_bad_input_is_named_beside_its_field(field: str, value: object) -> None:
@@ -95,3 +95,7 @@ def test_whatever_comes_it_is_a_spec_or_a_bad_spec(raw: dict[str, Any]) -> None:
         assert bad.errors
     else:
         assert spec.script.startswith("#!") and "\r" not in spec.script and spec.gpus <= 4
+
+
+def test_where_the_partition_sets_no_limit_the_number_still_has_one() -> None:
+    assert wrong(partition="mixed", gpu_type="a100", time_limit_minutes=10**9) == {"time_limit_minutes"}
