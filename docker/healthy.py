@@ -22,7 +22,7 @@ BEAT_SAVES = 600.0  # seconds; beat writes its timetable down every three minute
 FOLLOWER_LOCK = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND granted"
 CHECKS: dict[str, Callable[[], bool]] = {
     "web": lambda: get(portal.WEB, "/healthz") == 200,
-    "live": lambda: get(portal.LIVE, "/ws/") < 500,
+    "live": lambda: get(portal.LIVE, "/healthz") == 200,
     "nginx": lambda: get(("127.0.0.1", STACK.tcp("door")), "/healthz") == 200,
     "signer": lambda: connects(portal.SIGNER, socket.SOCK_STREAM),
     "reader": lambda: get(portal.READER, "/") < 500,

@@ -38,7 +38,8 @@ class Forms(HTMLParser):
             self.found[-1].fields[self._select] = has.get("value", "")
 
     def _field(self, tag: str, has: dict[str, str]) -> None:
-        form, name, kind = self.found[-1], has["name"], has.get("type", tag)
+        form, name = self.found[-1], has["name"]
+        kind = has.get("type", "text") if tag == "input" else tag
         if kind in ("submit", "button") or (kind in ("radio", "checkbox") and "checked" not in has):
             return
         form.fields[name], form.kinds[name] = has.get("value", ""), kind
