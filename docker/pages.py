@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urljoin
 
 import httpx
+from websockets.sync.client import ClientConnection, connect
 
 
 @dataclasses.dataclass
@@ -88,3 +89,10 @@ class Person:
         if answer.status_code != 200:
             raise SystemExit(f"{self.user}: GET {path} answered {answer.status_code}: {answer.text[:300]}")
         return answer.json()
+
+    def socket(self, path: str) -> ClientConnection:
+        """A web socket of the live service, opened with the session as a page of ours would."""
+        base = str(self.link.base_url).rstrip("/")
+        cookies = "; ".join(f"{cookie.name}={cookie.value}" for cookie in self.link.cookies.jar)
+        where = base.replace("http", "ws", 1) + path
+        return connect(where, origin=base, additional_headers={"Cookie": cookies}, proxy=None)  # type: ignore[arg-type]

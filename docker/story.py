@@ -7,14 +7,17 @@ offset; somebody of another project gets 404 everywhere; the auditor sees who di
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from pages import Person
+from websockets.exceptions import ConnectionClosed
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -72,6 +75,23 @@ class Log:
         self.reads += bool(answer.content)
 
 
+class Live(threading.Thread):
+    """The same output through the socket, as an open job page gets it, until the socket closes."""
+
+    def __init__(self, who: Person, job: str) -> None:
+        super().__init__(daemon=True)
+        self.opening, self.data, self.frames = who.socket(f"/ws/jobs/{job}/log"), b"", 0
+        self.start()
+
+    def run(self) -> None:
+        with self.opening as self.socket, contextlib.suppress(ConnectionClosed):
+            self.socket.send(json.dumps({"type": "watch", "stream": "stdout", "offset": 0}))
+            for piece in self.socket:
+                if isinstance(piece, bytes):
+                    self.data += piece
+                    self.frames += 1
+
+
 def watch(who: Person, job: str, log: Log) -> Iterator[dict[str, Any]]:
     """The job each time its state changed, until it is over; the output is read along the way."""
     deadline, last = time.monotonic() + PATIENCE, ""
@@ -90,7 +110,7 @@ def watch(who: Person, job: str, log: Log) -> Iterator[dict[str, Any]]:
 
 
 def follow(who: Person, job: str) -> None:
-    log = Log(who, job)
+    log, live = Log(who, job), Live(who, job)
     rows = list(watch(who, job, log))
     end = rows[-1]
     must("running" in [row["state"] for row in rows], "it was seen running")
@@ -103,6 +123,11 @@ def follow(who: Person, job: str) -> None:
     must(b"accuracy" in log.data and b"done" in log.data, f"{len(log.data)} bytes of output in {log.reads} reads")
     whole = who.link.get(f"/jobs/{job}/log/download")
     must(whole.content == log.data, "the download is the same, byte for byte")
+    deadline = time.monotonic() + 10
+    while len(live.data) < len(log.data) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    live.socket.close()
+    must(live.data == log.data, f"so is what the socket brought, in {live.frames} frames")
 
 
 def strange(who: Person, job: str) -> None:
@@ -111,9 +136,26 @@ def strange(who: Person, job: str) -> None:
     paths = [f"/jobs/{job}{page}" for page in pages]
     paths += [f"/api/v1/jobs/{job}", f"/api/v1/jobs/{job}/log", f"/projects/{PROJECT}", f"/api/v1/projects/{PROJECT}"]
     answers = {path: who.link.get(path).status_code for path in paths}
-    must(set(answers.values()) == {404}, f"{who.user} gets 404 at {len(answers)} addresses of it: {answers}")
+    must(set(answers.values()) == {404}, f"{who.user} gets 404 at {len(answers)} addresses of it" + others(answers))
+    codes = [closing(who, f"/ws/jobs/{job}{path}") for path in ("", "/log")]
+    must(codes == [4404, 4404], f"and its sockets close at once: {codes}")
     nobody = who.link.get("/jobs/00000000-0000-7000-8000-000000000000").status_code
     must(nobody == 404, "as for a job that does not exist")
+
+
+def others(answers: dict[str, int]) -> str:
+    return "".join(f"; not at {path}: {status}" for path, status in answers.items() if status != 404)
+
+
+def closing(who: Person, path: str) -> int | None:
+    """The code a socket is closed with at once; None while it stays open."""
+    with contextlib.suppress(TimeoutError):
+        try:
+            with who.socket(path) as socket:
+                socket.recv(timeout=5)
+        except ConnectionClosed as closed:
+            return closed.rcvd.code if closed.rcvd else None
+    return None
 
 
 def audited(who: Person, job: str) -> None:
