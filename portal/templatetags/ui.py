@@ -206,18 +206,16 @@ def squares(mine: int, busy: int, free: int, off: int, label: object) -> SafeStr
 
 @register.simple_tag(takes_context=True)
 def nav(context: dict[str, Any], name: str, sign: str, text: object, count: object = "") -> SafeString:
-    """A link of the main navigation; it knows whether the page shown belongs to it."""
+    """A link of the main navigation; it knows whether the page shown belongs to it, and its key (shortcuts.js)."""
+    room, _colon, page = name.rpartition(":")
     match = getattr(context.get("request"), "resolver_match", None)
-    here = match and (
-        match.view_name == name or (":" in name and name.endswith(":list") and match.app_name == name[:-5])
-    )
-    mark = (
-        SafeString(' aria-current="page"')
-        if here and (match.view_name != "jobs:submit" or name == "jobs:submit")
-        else ""
-    )
-    n = format_html('<span class="n">{}</span>', count) if count else ""
-    return format_html('<a href="{}"{}>{}{}{}</a>', reverse(name), mark, icon(sign), text, n)
+    shown, of_room = (match.view_name, match.app_name) if match else ("", "")
+    here = shown == name or (page == "list" and of_room == room and shown != "jobs:submit")
+    return format_html(
+        '<a href="{}" data-go="{}"{}>{}{}{}</a>',
+        reverse(name), room if page == "list" else page, SafeString(' aria-current="page"') if here else "",
+        icon(sign), text, format_html('<span class="n">{}</span>', count) if count else "",
+    )  # fmt: skip
 
 
 @register.simple_tag

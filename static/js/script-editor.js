@@ -34,7 +34,7 @@ class ScriptEditor extends HTMLElement {
       cm.bracketMatching(), cm.lintGutter(), cm.StreamLanguage.define(cm.shell), cm.syntaxHighlighting(this.colours()),
       cm.indentUnit.of("  "),
       cm.keymap.of([...cm.defaultKeymap.filter(({ key }) => key !== "Mod-Enter"), ...cm.historyKeymap]),
-      cm.EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", autocapitalize: "off" }),
+      cm.EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", autocapitalize: "off", tabindex: "0" }),
       cm.EditorView.updateListener.of((update) => { if (update.docChanged) this.changed(update.state); }),
       this.look(),
     ];

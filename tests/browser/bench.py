@@ -1,0 +1,103 @@
+"""A seeded portal for looking at its pages: people, projects, jobs in every kind of state, and their sessions."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.sessions.backends.db import SessionStore
+from django.utils import timezone
+
+from accounts.models import User
+from audit import trail
+from audit.actions import Action
+from cluster.models import Cluster, Node
+from jobs.models import Handover, Job, Run
+from jobs.states import Phase, State
+from projects.models import Project
+from quotas.models import Allocation
+from tests import factories as make
+
+# name, phase, state, Slurm's states, reason, started and ended so many minutes ago
+JOBS: tuple[tuple[str, Phase, State, str, str, int | None, int | None], ...] = (
+    ("train-unet-v3", Phase.ACCEPTED, State.RUNNING, "RUNNING", "", 342, None),
+    ("train-unet-v4", Phase.ACCEPTED, State.WAITING, "PENDING", "Resources", None, None),
+    ("sweep-lr", Phase.REQUESTED, State.HANDING, "", "", None, None),
+    ("check-arrival", Phase.CONFIRMING, State.CONFIRMING, "", "", None, None),
+    ("eval-atlas", Phase.ENDED, State.OUT_OF_MEMORY, "OUT_OF_MEMORY", "", 240, 202),
+    ("prepare", Phase.ENDED, State.FAILED, "FAILED", "", 300, 290),
+    ("base-02", Phase.ENDED, State.TIMEOUT, "TIMEOUT", "", 900, 660),
+    ("base-03", Phase.ENDED, State.NODE_FAILURE, "NODE_FAIL", "", 900, 700),
+    ("encoder-06", Phase.ENDED, State.COMPLETED, "COMPLETED", "", 500, 128),
+    ("old", Phase.ENDED, State.CANCELLED, "CANCELLED", "", 900, 800),
+)
+
+
+@dataclasses.dataclass
+class Bench:
+    """Who is there, and the jobs by name."""
+
+    people: dict[str, User]
+    jobs: dict[str, Job]
+    sessions: dict[str, str]
+
+
+def build() -> Bench:
+    """Make it; the database must be empty."""
+    cluster = make.make_cluster()
+    people = {
+        "researcher": make.make_user("ana", display_name="Ana Demo"),
+        "pi": make.make_user("marina", display_name="Marina Demo"),
+        "auditor": make.make_user("celia", display_name="Célia Demo", site_role="auditor"),
+        "newcomer": make.make_user("novo", display_name="Novo Demo"),
+    }
+    project = make.make_project("seg-rm", members={people["pi"]: "pi", people["researcher"]: "researcher"})
+    allocation = make.make_allocation(project, used_gpu_minutes=52_000)
+    jobs = {
+        row[0]: job(cluster, project, allocation, people["researcher"], 48210 + n, *row) for n, row in enumerate(JOBS)
+    }
+    Node.objects.filter(name="gpu01").update(states=["MIXED"], gpus_allocated=4, cpus_allocated=32)
+    Node.objects.filter(name="cpu01").update(states=["IDLE", "DRAIN"], reason="disk replaced")
+    running = jobs["train-unet-v3"]
+    trail.record(Action.LOG_READ, by=people["pi"], about=running, project=project)
+    trail.record(Action.JOB_CANCEL_ASKED, by=people["auditor"], about=running, project=project, outcome="refused")
+    return Bench(people, jobs, {name: session(person) for name, person in people.items()})
+
+
+def job(
+    cluster: Cluster, project: Project, allocation: Allocation, owner: User, number: int, name: str, phase: Phase,
+    state: State, said: str, reason: str, started: int | None, ended: int | None,
+) -> Job:  # fmt: skip
+    """One job with its hand-over and run."""
+    now = timezone.now()
+    ago = lambda minutes: None if minutes is None else now - timedelta(minutes=minutes)  # noqa: E731
+    known = phase in (Phase.ACCEPTED, Phase.ENDED)
+    fields: dict[str, Any] = {
+        "slurm_job_id": number if known else None, "accepted_at": now if known else None, "started_at": ago(started),
+        "ended_at": ago(ended), "node_list": "gpu01" if started else "", "allocated_gpus": 4 if started else 0,
+        "exit_code": 127 if state is State.FAILED else 0, "created_at": ago((started or 0) + 4),
+    }  # fmt: skip
+    row = Job.objects.create(
+        cluster=cluster, project=project, allocation=allocation, owner=owner, owner_login=owner.username, name=name,
+        partition="gpu", gpu_type="a100", gpus=4, cpus=32, memory_mb=131_072, time_limit_minutes=720, phase=phase,
+        state=state, slurm_states=[said] if said else [], reason=reason, script="#!/bin/bash\n\npython3 train.py\n",
+        digest="0" * 64, **fields,
+    )  # fmt: skip
+    if known:
+        handed = Handover.objects.create(job=row, cluster=cluster, outcome="accepted", slurm_job_id=number)
+        Run.objects.create(handover=handed, started_at=row.started_at, ended_at=row.ended_at, node_list="gpu01")
+    return row
+
+
+def session(person: User) -> str:
+    """The key of a session as sign-in makes it."""
+    store = SessionStore()
+    store[SESSION_KEY], store[BACKEND_SESSION_KEY] = str(person.pk), settings.AUTHENTICATION_BACKENDS[-1]
+    store[HASH_SESSION_KEY] = person.get_session_auth_hash()
+    store["epoch"], store["began"] = person.session_epoch, time.time()
+    store.save()
+    return str(store.session_key)

@@ -1,0 +1,227 @@
+"""Every page in a real browser: accessible, within its width, in both themes and languages, from our own host alone."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page
+
+from tests.browser import bench
+
+os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "1")  # Playwright's loop runs in the thread of the test
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
+ROOT = Path(__file__).resolve().parents[2]
+AXE = (ROOT / "node_modules" / "axe-core" / "axe.min.js").read_text()
+TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+FIRST_VIEW = 120_000  # bytes, gzip: scripts and style sheets of one page, without the editor
+
+PAGES: list[tuple[str, str]] = [  # who, address
+    ("researcher", "/"),
+    ("researcher", "/jobs/"),
+    ("researcher", "/jobs/new"),
+    ("researcher", "/jobs/{train-unet-v3}"),
+    ("researcher", "/jobs/{train-unet-v4}"),
+    ("researcher", "/jobs/{check-arrival}"),
+    ("researcher", "/jobs/{prepare}?tab=request"),
+    ("pi", "/jobs/{eval-atlas}?tab=events"),
+    ("researcher", "/projects/"),
+    ("pi", "/projects/seg-rm"),
+    ("pi", "/projects/seg-rm/trail"),
+    ("researcher", "/cluster/"),
+    ("auditor", "/audit/"),
+    ("newcomer", "/"),
+    ("newcomer", "/jobs/new"),
+    ("researcher", "/sessions"),
+    ("researcher", "/tokens"),
+    ("researcher", "/preferences"),
+    ("researcher", "/help"),
+    ("researcher", "/nothing-here"),
+    ("", "/sign-in"),
+]
+
+
+class Visit:
+    """A context of the browser with a person's session; it keeps what went wrong."""
+
+    def __init__(self, browser: Browser, live: Any, built: bench.Bench, **looks: Any) -> None:
+        self.live, self.built, self.wrong = live, built, []  # type: tuple[Any, bench.Bench, list[str]]
+        self.context: BrowserContext = browser.new_context(**looks)
+        self.page: Page = self.context.new_page()
+        self.page.on("pageerror", lambda error: self.wrong.append(f"{self.page.url}: {error}"))
+        self.page.on("request", lambda asked: self.abroad(asked.url))
+        self.page.on("console", lambda said: self.heard(said.text))
+
+    def abroad(self, url: str) -> None:
+        if not url.startswith((self.live.url, self.live.url.replace("http", "ws"), "data:", "blob:")):
+            self.wrong.append(f"{self.page.url} asks {url}")
+
+    def heard(self, text: str) -> None:
+        if "Content Security Policy" in text or "htmx:" in text:
+            self.wrong.append(f"{self.page.url}: {text}")
+
+    def open(self, who: str, address: str, language: str) -> None:
+        """Go there as this person, in this language."""
+        self.context.clear_cookies()
+        cookies = [{"name": "django_language", "value": language, "url": self.live.url}]
+        if who:
+            cookies.append({"name": "session", "value": self.built.sessions[who], "url": self.live.url})
+        self.context.add_cookies(cookies)  # type: ignore[arg-type]
+        where = re.sub(r"\{(.*?)\}", lambda found: str(self.built.jobs[found.group(1)].pk), address)
+        self.page.goto(self.live.url + where)
+        self.page.wait_for_timeout(150)
+
+
+@pytest.fixture
+def built(live_server: Any) -> bench.Bench:
+    """The seeded portal."""
+    return bench.build()
+
+
+@pytest.fixture
+def visit(browser: Browser, live_server: Any, built: bench.Bench) -> Iterator[Any]:
+    """Makes visits; at the end none of them may have gone wrong."""
+    visits: list[Visit] = []
+
+    def start(**looks: Any) -> Visit:
+        visits.append(Visit(browser, live_server, built, **looks))
+        return visits[-1]
+
+    yield start
+    for one in visits:
+        one.context.close()
+    assert [wrong for one in visits for wrong in one.wrong] == []
+
+
+def violations(page: Page) -> list[str]:
+    """What axe finds, as "rule: where"."""
+    page.evaluate(AXE)
+    found = page.evaluate("(tags) => axe.run(document, {runOnly: tags, resultTypes: ['violations']})", TAGS)
+    return [f"{rule['id']}: {node['target']}" for rule in found["violations"] for node in rule["nodes"]]
+
+
+@pytest.mark.parametrize(("theme", "language"), [("light", "pt-br"), ("dark", "en")])
+def test_pages_are_accessible(visit: Any, theme: str, language: str) -> None:
+    wide = visit(viewport={"width": 1440, "height": 900}, color_scheme=theme)
+    bad = {}
+    for who, address in PAGES:
+        wide.open(who, address, language)
+        assert wide.page.locator("main h1").count() == 1, address
+        assert wide.page.evaluate("document.documentElement.dataset.bsTheme") == theme
+        assert wide.page.evaluate("document.documentElement.lang") == language
+        if found := violations(wide.page):
+            bad[f"{who} {address}"] = found
+    assert not bad, "\n".join(f"{where} {found}" for where, found in bad.items())
+
+
+@pytest.mark.parametrize("width", [360, 768, 1024, 3840])
+def test_nothing_scrolls_sideways(visit: Any, width: int) -> None:
+    screen = visit(viewport={"width": width, "height": 780})
+    over = {}
+    for who, address in PAGES:
+        screen.open(who, address, "pt-br")
+        by = screen.page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        if by > 0:
+            over[f"{who} {address}"] = by
+    assert over == {}
+
+
+def test_the_first_view_is_light(visit: Any) -> None:
+    screen = visit(viewport={"width": 1440, "height": 900})
+    sizes: dict[str, dict[str, int]] = {}
+    bodies: dict[str, bytes] = {}
+    screen.page.on("requestfinished", lambda asked: bodies.__setitem__(asked.url, asked.response().body()))
+    for who, address in PAGES:
+        bodies.clear()
+        screen.open(who, address, "en")
+        parts = {
+            url: body for url, body in bodies.items() if re.search(r"\.(js|css)$", url) and "codemirror" not in url
+        }
+        sizes[address] = {url.rsplit("/", 1)[-1]: len(gzip.compress(body, 9)) for url, body in parts.items()}
+    for address, files in sizes.items():
+        print(f"{address:32} {len(files):3} files {sum(files.values()) / 1000:7.1f} kB gzip")
+    assert max(sum(files.values()) for files in sizes.values()) <= FIRST_VIEW
+
+
+def test_no_page_holds_a_style_attribute_or_an_inline_script(visit: Any) -> None:
+    screen = visit(viewport={"width": 1440, "height": 900}, java_script_enabled=False)
+    for who, address in PAGES:
+        screen.open(who, address, "en")
+        html = screen.page.content()
+        assert " style=" not in html, address
+        assert re.findall(r"<script(?=[\s>])(?![^>]*\bsrc=)(?![^>]*application/json)", html) == [], address
+        assert re.findall(r"\son\w+=", re.sub(r"(?s)<script.*?</script>", "", html)) == [], address
+
+
+def test_the_rail_by_keyboard_alone(visit: Any) -> None:
+    screen = visit(viewport={"width": 1440, "height": 900})
+    screen.open("researcher", "/", "en")
+    page = screen.page
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "content"
+    page.keyboard.press("g")
+    page.keyboard.press("j")
+    page.wait_for_url("**/jobs/")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    assert page.evaluate("document.activeElement.matches('[data-rows] .name')")
+    page.keyboard.press("?")
+    assert page.locator("#keys").get_attribute("open") is not None
+    page.keyboard.press("Escape")
+    page.keyboard.press("n")
+    page.wait_for_url("**/jobs/new**")
+
+
+def test_the_theme_and_the_language_are_kept(visit: Any) -> None:
+    screen = visit(viewport={"width": 1440, "height": 900}, color_scheme="light")
+    screen.open("researcher", "/", "pt-br")
+    page = screen.page
+    page.locator("[data-theme-toggle]").click()
+    page.reload()
+    assert page.evaluate("document.documentElement.dataset.bsTheme") == "dark"
+    page.get_by_role("button", name="English").first.click()
+    page.wait_for_load_state()
+    assert page.evaluate("document.documentElement.lang") == "en"
+    page.goto(screen.live.url + "/jobs/")
+    assert page.evaluate("document.documentElement.lang") == "en"
+
+
+def test_the_submit_form_guides_and_counts(visit: Any) -> None:
+    screen = visit(viewport={"width": 1440, "height": 900})
+    screen.open("researcher", "/jobs/new", "en")
+    page = screen.page
+    page.locator("script-editor.is-ready").wait_for()
+    page.select_option("[name=partition]", "large")
+    assert page.locator("[name=gpu_type]:checked").get_attribute("value") == "h100"
+    page.fill("[name=gpus]", "8")
+    page.fill("[name=time_limit_minutes]", "90")
+    assert page.locator("[data-part=cost]").inner_text() == "12"
+    page.fill("[name=gpus]", "9")
+    assert page.locator("[data-limit=gpus]").get_attribute("class") == "field__help is-over"
+    page.select_option("[name=partition]", "prep")
+    assert page.input_value("[name=gpus]") == "0"
+    page.locator(".cm-content").click()
+    page.keyboard.press("Control+End")
+    page.keyboard.type("echo typed")
+    assert page.evaluate("document.querySelector('script-editor textarea').value").endswith("echo typed")
+
+
+def test_cancelling_asks_once_more_beside_the_button(visit: Any, built: bench.Bench) -> None:
+    screen = visit(viewport={"width": 360, "height": 780})
+    screen.open("researcher", "/jobs/{train-unet-v3}", "en")
+    page = screen.page
+    page.locator("details.confirm > summary").click()
+    page.keyboard.press("Escape")
+    assert page.locator("details.confirm[open]").count() == 0
+    page.locator("details.confirm > summary").click()
+    page.get_by_role("button", name="Yes, cancel it").click()
+    page.wait_for_load_state()
+    built.jobs["train-unet-v3"].refresh_from_db()
+    assert built.jobs["train-unet-v3"].cancel_asked_at is not None
