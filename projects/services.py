@@ -10,6 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from access.roles import Role, grants_of
+from accounts import hints
 from accounts.models import User
 from audit import trail
 from audit.actions import Action
@@ -56,6 +57,7 @@ def change_role(*, membership: Membership, role: str, by: User | None, why: str 
     _end(membership, by=by, on_end=OnEnd.FINISH)
     renewed = Membership.objects.create(project=project, user=user, role=Role(role), by=by, why=why)
     _grant(project, user, role)
+    hints.rights_changed(user.pk)
     trail.record(
         Action.MEMBER_ROLE_CHANGED, by=by, about=user, project=project, before=membership.role, after=role, why=why
     )
@@ -71,6 +73,7 @@ def remove_member(*, membership: Membership, by: User | None, on_end: str = OnEn
         _keep_a_pi(project, membership)
     _end(membership, by=by, on_end=OnEnd(on_end))
     ProjectGrant.objects.filter(content_object=project, user=membership.user).delete()
+    hints.rights_changed(membership.user_id)
     trail.record(
         Action.MEMBER_REMOVED,
         by=by,

@@ -1,0 +1,66 @@
+"""Holds never exceed the allocation, in any order of what may happen, and what was used is booked once."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.django import TestCase
+
+from quotas import reads
+from quotas import services as quotas
+from tests.factories import make_allocation, make_member, make_project
+
+
+@pytest.mark.django_db
+def test_the_named_allocation_else_the_default() -> None:
+    project = make_project()
+    main = make_allocation(project)
+    other = make_allocation(project, code="extra", qos=f"{project.code}-extra", is_default=False)
+    assert quotas.choose(project) == main
+    assert quotas.choose(project, "extra") == other
+    with pytest.raises(quotas.NoAllocation):
+        quotas.choose(project, "nowhere")
+
+
+@pytest.mark.django_db
+def test_one_query_says_how_all_allocations_of_a_person_stand(django_assert_num_queries: object) -> None:
+    project = make_project()
+    allocation = make_allocation(project, gpu_minutes=600)
+    user = make_member(project)
+    quotas.hold(allocation=allocation, reference="a", gpus=1, minutes=60)
+    quotas.hold(allocation=allocation, reference="b", gpus=2, minutes=60)
+    quotas.release(reference="b", used_gpu_minutes=30)
+    with django_assert_num_queries(1):  # type: ignore[operator]
+        [line] = reads.of_person(user)
+    assert (line.used_hours, line.committed_hours, line.free_hours) == (0.5, 1.0, 8.5)
+    assert (line.used_percent, line.committed_percent) == (5.0, 10.0)
+
+
+class HoldsHold(TestCase):
+    """A property over random histories of asking, ending and asking again."""
+
+    @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @given(st.lists(st.tuples(st.booleans(), st.integers(1, 8), st.integers(1, 200)), max_size=20))
+    def test_used_and_committed_never_pass_the_limit(self, story: list[tuple[bool, int, int]]) -> None:
+        allocation = make_allocation(make_project(), gpu_minutes=1000, gpus_at_once=8)
+        held: dict[str, int] = {}
+        for number, (asks, gpus, minutes) in enumerate(story):
+            if asks:
+                fits = gpus * minutes <= (quotas.balance(allocation).free or 0)
+                try:
+                    quotas.hold(
+                        allocation=allocation, reference=f"{allocation.pk}-{number}", gpus=gpus, minutes=minutes
+                    )
+                    held[f"{allocation.pk}-{number}"] = gpus * minutes
+                except quotas.OverAllocation:
+                    assert not fits
+                else:
+                    assert fits
+            elif held:
+                reference, most = held.popitem()
+                quotas.release(reference=reference, used_gpu_minutes=most // 2)
+                quotas.release(reference=reference, used_gpu_minutes=most)  # a second time: nothing
+            allocation.refresh_from_db()
+            balance = quotas.balance(allocation)
+            assert balance.used + balance.committed <= 1000 and balance.committed == sum(held.values())
