@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable
@@ -44,6 +45,10 @@ def arguments() -> argparse.ArgumentParser:
     up.add_argument(
         "--only", type=lambda text: text.split(","), default=[], help="names, comma between; needs come along"
     )
+    for name in ("up", "supervise"):
+        acts.choices[name].add_argument(
+            "--env", action="append", default=[], metavar="NAME=VALUE", type=_setting, help="a setting of the portal"
+        )
     logs = acts.add_parser("logs", parents=[common], help="the last lines of these logs, or of all")
     logs.add_argument("-f", "--follow", action="store_true")
     logs.add_argument("names", nargs="*")
@@ -71,6 +76,13 @@ def _plain_acts(acts: argparse._SubParsersAction[argparse.ArgumentParser], commo
     install.add_argument("packages", nargs="*")
 
 
+def _setting(text: str) -> str:
+    """NAME=VALUE, as a setting of docs/operate.md is written."""
+    if not re.fullmatch(r"[A-Z][A-Z0-9_]*=.*", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    return text
+
+
 def _plain(words: list[str]) -> list[str]:
     return words[1:] if words[:1] == ["--"] else words
 
@@ -90,7 +102,7 @@ def main() -> int:
         if args.act not in ROOTLESS:
             become_root()
         os.umask(0o022)
-        stack: Stack = layout.find(CHECKOUT, args.var, args.port)
+        stack: Stack = layout.find(CHECKOUT, args.var, args.port, getattr(args, "env", ()))
         return ACTS[args.act](stack, args) or 0
     except Fault as fault:
         sys.stdout.flush()

@@ -42,6 +42,7 @@ def up(stack: Stack, names: list[str], say: Callable[[str], None] = print) -> No
 
 def _spawn(stack: Stack) -> None:
     words = [*namespace.UNSHARE, PYTHON, "-m", "stack", "supervise", "--var", str(stack.var), "--port", str(stack.port)]
+    words += [f"--env={setting}" for setting in stack.settings]
     with (stack.var / "log/supervisor.log").open("ab") as log:
         process = subprocess.Popen(
             words, cwd=stack.checkout, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 PYTHON = "/usr/bin/python3"
@@ -63,6 +64,7 @@ class Stack:
     var: Path
     port: int
     spread: bool = False  # each service in a container of its own, known to the others by name
+    settings: tuple[str, ...] = ()  # NAME=VALUE, what its Django processes are told beside their own environment
 
     def tcp(self, name: str) -> int:
         return self.port + PORTS.index(name)
@@ -87,12 +89,12 @@ class Stack:
         return f"{stat.st_dev}:{stat.st_ino}"
 
 
-def find(checkout: Path, var: Path, port: int | None) -> Stack:
+def find(checkout: Path, var: Path, port: int | None, settings: Sequence[str] = ()) -> Stack:
     """The stack of a var folder; it keeps the port it was first started with."""
     kept = var / "port.json"
     if port is None:
         port = json.loads(kept.read_text())["port"] if kept.exists() else DEFAULT_PORT
-    return Stack(checkout=checkout.resolve(), var=var.resolve(), port=port)
+    return Stack(checkout=checkout.resolve(), var=var.resolve(), port=port, settings=tuple(settings))
 
 
 def remember(stack: Stack) -> None:

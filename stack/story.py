@@ -34,6 +34,8 @@ ROOMS = (
 
 def up(stack: Stack, names: list[str], say: Say = print) -> None:
     """Idempotent. `names` narrows it to some services and what they need; empty means all, and the demo."""
+    if stack.settings and control.supervisor(stack) is not None:
+        raise Fault("The stack runs already, with the settings it was started with: make down first.")
     services = table(stack)
     chosen = choose(services, names)
     portal = [service.name for service in chosen if "portal" in service.sets]
