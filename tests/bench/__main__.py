@@ -1,0 +1,60 @@
+"""Measure and print: `python -m tests.bench [P1 P8 ...] [--small] [--large] [--write]`, on the stack BANCADA_STACK names."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from tests.bench import accepting, calls, latency, memory, pages, resuming, submitting, throughput
+from tests.bench.figures import ROOT, Figure, circumstances, markdown, write
+from tests.bench.place import Place
+
+NUMBERS: dict[str, Callable[..., Iterator[Figure]]] = {
+    "P1": submitting.measure,
+    "P3": accepting.measure,
+    "P6": calls.measure,
+    "P8": latency.measure,
+    "P9": throughput.measure,
+    "P10": resuming.measure,
+    "P12": pages.measure,
+    "P16": memory.measure,
+}
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser.add_argument("numbers", nargs="*", metavar="P1", help=f"of {' '.join(NUMBERS)}; all if none is named")
+    parser.add_argument("--small", action="store_true", help="sizes that take seconds: is it all there?")
+    parser.add_argument("--large", action="store_true", help="also the sizes that take a machine of their own")
+    parser.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
+    asked = parser.parse_args()
+    unknown = [name for name in asked.numbers if name not in NUMBERS]
+    if unknown:
+        parser.error(f"there is no number {' '.join(unknown)}")
+    return asked
+
+
+def main() -> int:
+    """1 where something did not reach what was set for it."""
+    asked = arguments()
+    place = Place(Path(os.environ.get("BANCADA_STACK", ROOT / "var/stack.json")))
+    figures: list[Figure] = []
+    for name in asked.numbers or NUMBERS:
+        began = time.monotonic()
+        for figure in NUMBERS[name](place, small=asked.small, large=asked.large):
+            figures.append(figure)
+            print("  ".join(figure.cells()), file=sys.stderr, flush=True)
+        print(f"{name}: {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+    text = f"{circumstances('python -m tests.bench ' + ' '.join(sys.argv[1:]))}\n{markdown(figures)}"
+    print(text)
+    if asked.write:
+        write(text)
+    return int(any(figure.good is False for figure in figures))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,120 @@
+"""P10: the live process, then Redis, killed while many follow: afterwards everybody has the file, no gap, nothing twice."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import os
+import random
+import signal
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from tests.bench.figures import Figure, quantile
+from tests.bench.outputs import Output, stamped
+from tests.bench.place import RESEARCHERS, Place, until
+from tests.bench.viewers import BINARY, Viewer
+
+EVERY = 6.0  # seconds between the acts
+
+
+class Follower:
+    """What a page does: follow from its own next byte, come back with jitter when the socket is lost, fetch what it missed."""
+
+    def __init__(self, place: Place, output: Output, user: str) -> None:
+        self.place, self.output, self.user = place, output, user
+        self.bytes = bytearray()
+        self.generation = ""
+        self.wrong = ""
+        self.holes: list[tuple[int, int]] = []
+        self.came: list[float] = []  # when bytes came
+        self._told: dict[str, Any] = {}
+
+    async def follow(self) -> None:
+        """Until cancelled."""
+        path, cookie = f"/ws/jobs/{self.output.job}/log", self.place.session(self.user)
+        pause = 0.25
+        while True:
+            viewer = Viewer(self.place.host, path, cookie, self._hear)
+            try:
+                await viewer.open()
+                viewer.say(type="watch", stream="stdout", offset=len(self.bytes), generation=self.generation)
+                pause = 0.25
+                await viewer.lost
+            except ConnectionError:
+                pause = min(2.0, pause * 2)
+            except asyncio.CancelledError:
+                viewer.close()
+                raise
+            await asyncio.sleep(pause * random.uniform(0.5, 1.5))
+
+    def _hear(self, kind: int, payload: bytes) -> None:
+        if kind != BINARY:
+            self._told = json.loads(payload)
+            self.generation = self._told.get("generation") or self.generation
+            if self._told["type"] == "skipped":
+                self.holes.append((self._told["from"], self._told["to"]))
+                self.bytes += bytes(self._told["to"] - len(self.bytes))
+            return
+        if self._told.get("offset") != len(self.bytes):
+            self.wrong = self.wrong or f"at {len(self.bytes)} came {self._told}"
+        self.came.append(time.monotonic())
+        self.bytes += payload
+
+    def is_whole(self) -> bool:
+        """Whether it has the file, once what it was told it missed is fetched by range."""
+        caller = self.place.api(self.user)
+        for start, stop in self.holes:
+            answer = caller.get(f"/api/v1/jobs/{self.output.job}/log?offset={start}&limit={stop - start}")
+            self.bytes[start:stop] = answer.body
+        return not self.wrong and bytes(self.bytes) == self.output.path.read_bytes()
+
+
+def measure(place: Place, *, small: bool, large: bool) -> Iterator[Figure]:
+    """Both are killed in one run."""
+    count = 20 if small else 200
+    with stamped(place, 0.1, words=20) as output:
+        followers, killed = asyncio.run(drama(place, output, count))
+        whole = sum(follower.is_whole() for follower in followers)
+    after = [min((at for at in one.came if at > killed), default=float("inf")) - killed for one in followers]
+    back = max(0.0, quantile(after, 0.99))
+    yield Figure(
+        "P10", f"{count} viewers, live and then Redis killed: those who have the file, byte for byte", f"{whole}",
+        f"{len(output.path.read_bytes()) / 1000:.0f} kB, {sum(len(one.holes) for one in followers)} told gaps",
+        goal="all", good=whole == count,
+    )  # fmt: skip
+    yield Figure(
+        "P10", "from the kill of live to the next byte, p50 / p99", f"{quantile(after, 0.5):.1f} / {back:.1f} s",
+        goal="p99 ≤ 3 s and the process's own start", good=None,
+    )  # fmt: skip
+
+
+async def drama(place: Place, output: Output, count: int) -> tuple[list[Follower], float]:
+    """Follow, kill live, go on, kill Redis, start it, go on, end the job; all have had time to catch up then."""
+    people = itertools.cycle(RESEARCHERS)
+    followers = [Follower(place, output, next(people)) for _ in range(count)]
+    tasks = [asyncio.create_task(one.follow()) for one in followers]
+    await asyncio.sleep(EVERY)
+    killed = time.monotonic()
+    os.kill(place.pid("live"), signal.SIGKILL)
+    await asyncio.sleep(2 * EVERY)
+    os.kill(place.pid("redis-hints"), signal.SIGKILL)
+    await asyncio.sleep(EVERY / 2)
+    await asyncio.to_thread(place.stack, "start", "redis-hints")
+    await asyncio.sleep(EVERY)
+    await asyncio.to_thread(output.end)
+    await asyncio.to_thread(_caught_up, output, followers)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    return followers, killed
+
+
+def _caught_up(output: Output, followers: list[Follower]) -> None:
+    size = output.path.stat().st_size
+    try:
+        until(lambda: all(len(one.bytes) >= size for one in followers), seconds=20, what="all have caught up")
+    except SystemExit:
+        return  # the figure will say who has not
