@@ -44,7 +44,8 @@ export class LogSource extends EventTarget {
     if (!this.polling) this.emit("link", { state: this.failures ? "reconnecting" : "connecting" });
     let at = null;
     socket.onopen = () => {
-      socket.send(JSON.stringify({ type: "watch", stream: this.stream, offset: this.next() ?? JOIN }));
+      const known = this.generation ? { generation: this.generation } : {};
+      socket.send(JSON.stringify({ type: "watch", stream: this.stream, offset: this.next() ?? JOIN, ...known }));
     };
     socket.onmessage = ({ data }) => {
       if (socket !== this.socket) return;
