@@ -123,7 +123,11 @@ class Opener:
         if len(self._children) >= MAX_CHILDREN or same >= MAX_CHILDREN_OF_ONE:
             _answer(connection, "busy")
             return
-        pid = os.fork()
+        try:
+            pid = os.fork()
+        except OSError:  # no process or memory to be had just now
+            _answer(connection, "busy")
+            return
         if pid == 0:
             self._be_child(ticket, stream, connection)
         until = time.monotonic() + self._deadline
@@ -195,6 +199,7 @@ def main(arguments: list[str] | None = None) -> int:
     if os.geteuid() != 0:
         print("the log opener must start as root: it becomes each job's owner", file=sys.stderr)  # noqa: T201
         return 2
+    _warn_of_hard_links()
     keys = KeyFolder(options.keys)
     try:
         keys.current()
@@ -206,6 +211,13 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"the log opener cannot run: {error}", file=sys.stderr)  # noqa: T201
         return 2
     return 0
+
+
+def _warn_of_hard_links() -> None:
+    """The owner's check refuses a hard link to a stranger's file; the kernel should not let one be made at all."""
+    setting = Path("/proc/sys/fs/protected_hardlinks")
+    if setting.exists() and setting.read_text().strip() == "0":
+        print("the log opener advises: sysctl fs.protected_hardlinks=1", file=sys.stderr)  # noqa: T201
 
 
 def _parser() -> argparse.ArgumentParser:

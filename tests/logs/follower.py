@@ -13,7 +13,7 @@ class Follower:
     """What one follower has seen: the bytes since the last new generation, and all that was no data."""
 
     def __init__(self, reader: AsyncReader, ticket: str, offset: int = 0, *, generation: str = "") -> None:
-        self.data, self.start, self.generations = b"", None, 0
+        self.data, self.start, self.generations = bytearray(), None, 0
         self.states: list[str] = []
         self.chunks: list[Chunk] = []
         self._events = reader.follow(ticket, "stdout", offset, generation=generation)
@@ -23,7 +23,7 @@ class Follower:
         async for event in self._events:
             if isinstance(event, Generation):
                 self.generations += 1
-                self.data, self.start = b"", 0
+                self.data, self.start = bytearray(), 0
                 continue
             if event.state == "open":
                 self.start = event.offset if self.start is None else self.start
@@ -38,7 +38,7 @@ class Follower:
         while not what(self):
             if self.task.done():
                 self.task.result()
-            assert time.monotonic() < until, f"only {self.data[-80:]!r} {self.states} {self.generations}"
+            assert time.monotonic() < until, f"only {bytes(self.data[-80:])!r} {self.states} {self.generations}"
             await asyncio.sleep(0.005)
 
     async def close(self) -> None:

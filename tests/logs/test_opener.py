@@ -202,7 +202,7 @@ def _status(pid: int) -> str:
 
 def test_a_child_keeps_nothing_of_root_and_holds_no_strangers_descriptor() -> None:
     needs_root()
-    with running("opener", allow_uid=0, deadline=5) as house:
+    with running("opener", allow_uid=0, deadline=60) as house:
         house.write("look", b"x")
         bystanders = [socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(5)]
         for connection in bystanders:
@@ -230,7 +230,8 @@ def _catch_child(house: House) -> int:
             for child in children(house):
                 try:
                     os.kill(child, signal.SIGSTOP)
-                    if f"\nUid:\t{OWNER}" in _status(child) and "NoNewPrivs:\t1" in _status(child):
+                    status = _status(child)
+                    if all(word in status for word in (f"\nUid:\t{OWNER}", "NoNewPrivs:\t1", "State:\tT")):
                         return child
                     os.kill(child, signal.SIGCONT)
                 except (FileNotFoundError, ProcessLookupError):
