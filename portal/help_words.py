@@ -31,9 +31,7 @@ STATES: dict[State, StrOrPromise] = {
     State.PREEMPTED: _("It gave way to a job with a higher priority."),
     State.CANCELLED: _("Somebody ended it. The job's events say who."),
     State.REFUSED: _("Slurm did not accept the request; its words are on the job's page. Nothing ran."),
-    State.LOST: _(
-        "Slurm has no record of it, in the queue or in its accounting. Ask a cluster administrator."
-    ),
+    State.LOST: _("Slurm has no record of it, in the queue or in its accounting. Ask a cluster administrator."),
     State.UNKNOWN: _("Slurm gives a state for which the portal has no word; it is shown as it is."),
 }
 
