@@ -4,8 +4,11 @@
 /* Sequences, longest first: SGR · other CSI · terminated OSC · terminated DCS, SOS, PM, APC · two-byte escapes.
    An OSC without its end loses only its introducer, so that it cannot hide the rest of a line. */
 const ESCAPES = new RegExp([
-  "\\x1b\\[([0-9;:]*)m", "(?:\\x1b\\[|\\x9b)[0-?]*[ -/]*[@-~]", "(?:\\x1b\\]|\\x9d)[^\\x07\\x1b\\x9c]*(?:\\x07|\\x1b\\\\|\\x9c)",
-  "(?:\\x1b[PX^_]|[\\x90\\x98\\x9e\\x9f])[^\\x1b\\x9c]*(?:\\x1b\\\\|\\x9c)", "\\x1b[ -/]*[0-~]", "\\x1b", "[\\x80-\\x9f]",
+  "\\x1b\\[([0-9;:]*)m",
+  "(?:\\x1b\\[|\\x9b)[0-?]*[ -/]*[@-~]",
+  "(?:\\x1b\\]|\\x9d)[^\\x07\\x1b\\x9c]*(?:\\x07|\\x1b\\\\|\\x9c)",
+  "(?:\\x1b[PX^_]|[\\x90\\x98\\x9e\\x9f])[^\\x1b\\x9c]*(?:\\x1b\\\\|\\x9c)",
+  "\\x1b[ -/]*[0-~]", "\\x1b", "[\\x80-\\x9f]",
 ].join("|"), "g");
 const CONTROLS = /[\x00-\x07\x0b\x0c\x0e-\x1f\x7f]/g;
 const BIDI = /[\u202a-\u202e\u2066-\u2069]/g;  // could show a line in another order than it is written

@@ -1,11 +1,13 @@
-// Find in the output: first in what is loaded here, in slices so that typing stays smooth; the whole file on the server.
+// Find in the output: first in what is loaded here, in slices so that typing stays smooth; the whole file
+// on the server.
 import { plain, fold } from "./log-ansi.js";
 
 const SLICE_MS = 12;
 const MOST = 10_000;
 /** What an error looks like in the output of a job. */
 export const TROUBLE = new RegExp([
-  "Traceback \\(most recent call last\\)", "\\b[A-Z]\\w*(?:Error|Exception)\\b:?", "\\b(?:ERROR|FATAL|CRITICAL|PANIC)\\b",
+  "Traceback \\(most recent call last\\)",
+  "\\b[A-Z]\\w*(?:Error|Exception)\\b:?", "\\b(?:ERROR|FATAL|CRITICAL|PANIC)\\b",
   "\\berror:", "out of memory", "Segmentation fault", "core dumped", "\\bKilled\\b", "command not found",
 ].join("|"));
 

@@ -7,6 +7,7 @@ const NEWLINE = 10;
 const decoder = new TextDecoder("utf-8", { fatal: false });
 
 const isGap = (piece) => piece.starts === undefined;
+const endsLine = (piece) => piece.bytes?.at(-1) === NEWLINE;
 const rowsOf = (piece) => (isGap(piece) ? 1 : piece.starts.length);
 
 function chunkOf(from, bytes) {
@@ -45,8 +46,6 @@ function join(...parts) {
   for (const part of parts) { whole.set(part, at); at += part.length; }
   return whole;
 }
-
-const endsLine = (piece) => piece.bytes?.at(-1) === NEWLINE;
 
 export class LogLines {
   constructor() { this.clear(); }
@@ -173,7 +172,7 @@ export class LogLines {
     return low;
   }
 
-  /** What is known of a row: {gap, from, to} or {from, to, text, number, goesOn}; `text` is null where it was dropped. */
+  /** What is known of a row: {gap, from, to} or {from, to, text, number, goesOn}; text is null where it was dropped. */
   row(row) {
     const at = this.find(row);
     const piece = this.pieces[at];

@@ -6,7 +6,10 @@ const NEAR = 65536;
 /** {line, lastLine, from} of a hash, or null. */
 export function parse(hash) {
   const lines = /^#L(\d+)(?:-L?(\d+))?(?:@(\d+))?$/.exec(hash);
-  if (lines) return { line: Number(lines[1]), lastLine: Number(lines[2] ?? lines[1]), from: lines[3] ? Number(lines[3]) : null };
+  if (lines) {
+    const [line, lastLine] = [Number(lines[1]), Number(lines[2] ?? lines[1])];
+    return { line, lastLine, from: lines[3] ? Number(lines[3]) : null };
+  }
   const byte = /^#B(\d+)$/.exec(hash);
   return byte ? { line: null, lastLine: null, from: Number(byte[1]) } : null;
 }

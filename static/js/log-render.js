@@ -9,7 +9,10 @@ export class LogRows {
   /** `draw(first, last)` gives the elements of rows [first, last); `count()` says how many rows there are. */
   constructor(box, { count, draw, moved }) {
     Object.assign(this, { box, count, draw, moved });
-    const layer = (inside, className) => inside.appendChild(Object.assign(document.createElement("div"), { className }));
+    const layer = (inside, className) => {
+      const div = Object.assign(document.createElement("div"), { className });
+      return inside.appendChild(div);
+    };
     this.space = layer(box, "log__space");                        // as tall as all rows would be
     this.list = layer(layer(this.space, "log__pane"), "log__rows");  // stays in sight, holds the drawn ones
     this.p = 0;

@@ -107,7 +107,7 @@ function barOf(share) {
 export function gapRow({ from, to }) {
   const row = make("div", "log__gap");
   row.dataset.at = from;
-  row.append(make("span", "", from === 0 ? say("before", { size: bytes(to) }) : say("gap", { size: bytes(to - from) })));
+  row.append(make("span", "", say(from === 0 ? "before" : "gap", { size: bytes(to - from) })));
   const button = row.appendChild(make("button", "btn btn-quiet btn-small", say("load")));
   button.type = "button";
   button.dataset.act = "load";

@@ -1,5 +1,6 @@
 // Where the bytes come from: the socket while there is one, else asking again every second or two. Both resume at the
-// viewer's own next byte, so nothing is missed and nothing comes twice. Events: bytes, at, skipped, generation, link, bye.
+// viewer's own next byte, so nothing is missed and nothing comes twice.
+// Events: bytes, at, skipped, generation, link, bye.
 
 const JOIN = -65536;      // start that far from the end
 const PIECE = 262144;     // bytes a request may bring
@@ -36,7 +37,7 @@ export class LogSource extends EventTarget {
 
   emit(name, detail = {}) { this.dispatchEvent(new CustomEvent(name, { detail })); }
 
-  // --- by socket ----------------------------------------------------------------------------------------------------
+  // --- by socket -------------------------------------------------------------------------------------------
   open() {
     const socket = new WebSocket(this.socketPath.replace(/^\//, `${location.origin.replace(/^http/, "ws")}/`));
     socket.binaryType = "arraybuffer";
@@ -105,7 +106,7 @@ export class LogSource extends EventTarget {
     this.open();
   }
 
-  // --- by asking ------------------------------------------------------------------------------------------------------
+  // --- by asking -------------------------------------------------------------------------------------------
   async poll(turn) {
     this.polling = true;
     while (!this.over && turn === this.turn && this.socket?.readyState !== WebSocket.OPEN) {
@@ -133,7 +134,8 @@ export class LogSource extends EventTarget {
 
   async ask(offset, limit = PIECE) {
     const headers = { "X-Bancada-Poll": "1" };  // following is no act of the person: it keeps no session alive
-    const answer = await fetch(this.address({ offset, limit, numbered: 1 }), { cache: "no-store", redirect: "manual", headers });
+    const how = { cache: "no-store", redirect: "manual", headers };
+    const answer = await fetch(this.address({ offset, limit, numbered: 1 }), how);
     if ([401, 403, 404].includes(answer.status) || answer.type === "opaqueredirect") return { refused: true };
     if (answer.status === 503) return { down: true, bytes: new Uint8Array(0) };
     if (!answer.ok) throw new Error(`the log answered ${answer.status}`);

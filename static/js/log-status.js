@@ -1,10 +1,12 @@
-// What <log-viewer> says of itself: connection, lines, size, age of the last byte, and the button for what came meanwhile.
+// What <log-viewer> says of itself: connection, lines, size, age of the last byte; and the button for what came
+// meanwhile.
 import { announce } from "./live-region.js";
 import { ago, bytes, say } from "./words.js";
 
 const FRESH = new Set(["live", "polling", "ended"]);
 const ABSENT = {
-  waiting: "no_output", missing: "no_output", gone: "gone", joined: "joined", denied: "not_shown", "not-owner": "not_shown",
+  waiting: "no_output", missing: "no_output", gone: "gone", joined: "joined", denied: "not_shown",
+  "not-owner": "not_shown",
   "not-regular": "not_shown", failed: "unreadable",
 };
 
@@ -62,7 +64,8 @@ export class LogStatus {
     const size = Math.max(file.size ?? 0, end);
     part("size").textContent = lines === null ? bytes(size) : say("lines", { n: lines, size: bytes(size) });
     const seconds = file.age === null ? null : file.age + (performance.now() - file.at) / 1000;
-    part("age").textContent = link === "ended" || seconds === null || !size ? "" : say("last_byte", { ago: ago(seconds) });
+    const aged = seconds !== null && size && link !== "ended";
+    part("age").textContent = aged ? say("last_byte", { ago: ago(seconds) }) : "";
     part("new").hidden = viewer.following || !viewer.unseen;
     if (viewer.unseen) part("new-label").textContent = say("new_lines", { n: viewer.unseen });
   }

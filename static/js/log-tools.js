@@ -69,7 +69,7 @@ export class LogTools {
 
   known(element) { return this.viewer.rowOf(Number(element.closest("[data-at]").dataset.at)); }
 
-  // --- what the buttons do ----------------------------------------------------------------------------------------------
+  // --- what the buttons do ---------------------------------------------------------------------------------
   async load(button) {
     button.disabled = true;
     const { from, to } = this.known(button);
@@ -84,7 +84,8 @@ export class LogTools {
   }
 
   switchStream(button) {
-    for (const one of this.viewer.querySelectorAll("[data-act=stream]")) one.setAttribute("aria-pressed", one === button);
+    const all = this.viewer.querySelectorAll("[data-act=stream]");
+    for (const one of all) one.setAttribute("aria-pressed", one === button);
     this.part("download").href = button.dataset.download;
     this.viewer.show(button.dataset.stream);
   }
@@ -129,7 +130,7 @@ export class LogTools {
     if (target) this.viewer.goTo(target);
   }
 
-  // --- keys -------------------------------------------------------------------------------------------------------------
+  // --- keys ------------------------------------------------------------------------------------------------
   key(event) {
     if (event.key === "Escape" && this.viewer.classList.contains("log--full")) { this.full(); return; }
     if (!isSingleKey(event) || !KEYS[event.key]) return;
@@ -155,7 +156,7 @@ export class LogTools {
     }
   }
 
-  // --- what the viewer tells ----------------------------------------------------------------------------------------------
+  // --- what the viewer tells -------------------------------------------------------------------------------
   followed() {
     const { following } = this.viewer;
     this.press("follow", following);

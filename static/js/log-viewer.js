@@ -27,7 +27,9 @@ class LogViewer extends HTMLElement {
     this.unseen = 0;
     this.painter = new LogPainter(this);
     this.rows = new LogRows(this.box, {
-      count: () => this.lines.rows, draw: (first, last) => this.painter.draw(first, last), moved: (way) => this.moved(way),
+      count: () => this.lines.rows,
+      draw: (first, last) => this.painter.draw(first, last),
+      moved: (way) => this.moved(way),
     });
     this.tools = new LogTools(this);
     this.listen();
@@ -53,7 +55,7 @@ class LogViewer extends HTMLElement {
     on("skipped", ({ from, to }) => { if (to > this.lines.end) this.tools.skipped(to - from); });
   }
 
-  // --- bytes in -------------------------------------------------------------------------------------------------------
+  // --- bytes in --------------------------------------------------------------------------------------------
   take(offset, bytes, line) {
     if (this.following && this.box.scrollTop < this.rows.seen - 2) this.pause();  // a scroll that has not been told yet
     const before = this.lines.rows;
@@ -150,7 +152,7 @@ class LogViewer extends HTMLElement {
     this.fetchSoon(from, to);
   }
 
-  // --- where one is ---------------------------------------------------------------------------------------------------
+  // --- where one is ----------------------------------------------------------------------------------------
   moved(way) {
     if (this.rows.atEnd && way > 0) this.follow();
     else if (this.following && !this.rows.atEnd) this.pause();

@@ -1,6 +1,6 @@
-// <script-editor>: CodeMirror over the script's textarea, loaded only here. The textarea stays the form's field, and stays
-// in sight where the editor cannot be had. The editor lives in a shadow root: its style sheets are constructed there,
-// which needs no exception in the Content-Security-Policy.
+// <script-editor>: CodeMirror over the script's textarea, loaded only here. The textarea stays the form's field, and
+// stays in sight where the editor cannot be had. The editor lives in a shadow root: its style sheets are constructed
+// there, which needs no exception in the Content-Security-Policy.
 
 const PAGE = `:host { display: block; }`;
 
@@ -34,7 +34,9 @@ class ScriptEditor extends HTMLElement {
       cm.bracketMatching(), cm.lintGutter(), cm.StreamLanguage.define(cm.shell), cm.syntaxHighlighting(this.colours()),
       cm.indentUnit.of("  "),
       cm.keymap.of([...cm.defaultKeymap.filter(({ key }) => key !== "Mod-Enter"), ...cm.historyKeymap]),
-      cm.EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", autocapitalize: "off", tabindex: "0" }),
+      cm.EditorView.contentAttributes.of({
+        "aria-label": label, spellcheck: "false", autocapitalize: "off", tabindex: "0",
+      }),
       cm.EditorView.updateListener.of((update) => { if (update.docChanged) this.changed(update.state); }),
       this.look(),
     ];
@@ -65,7 +67,7 @@ class ScriptEditor extends HTMLElement {
       { tag: tags.comment, color: "var(--b-text-3)" },
       { tag: [tags.keyword, tags.standard(tags.name)], color: "var(--b-ansi-magenta)" },
       { tag: tags.string, color: "var(--b-ansi-green)" },
-      { tag: [tags.variableName, tags.definition(tags.variableName), tags.special(tags.name)], color: "var(--b-ansi-blue)" },
+      { tag: [tags.variableName, tags.definition(tags.variableName)], color: "var(--b-ansi-blue)" },
       { tag: tags.number, color: "var(--b-ansi-yellow)" },
       { tag: [tags.meta, tags.attributeName], color: "var(--b-ansi-cyan)" },
     ]);

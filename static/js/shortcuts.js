@@ -1,4 +1,5 @@
-// Keyboard shortcuts of the frame. Single keys can be turned off (data-single-keys on the body) and are ignored in fields.
+// Keyboard shortcuts of the frame. Single keys can be turned off (data-single-keys on the body), and do nothing while
+// somebody writes in a field.
 const GO = { h: "home", j: "jobs" };
 let waitsForSecond = 0;
 

@@ -70,7 +70,7 @@ function timeNote(most) {
   return [said, most === null ? "" : say("at_most_time", { time: minutes(most) })].filter(Boolean).join(" · ");
 }
 
-// --- what it costs ------------------------------------------------------------------------------------------------------
+// --- what it costs -----------------------------------------------------------------------------------------
 function showCost() {
   const [gpus, nodes, time] = ["gpus", "nodes", "time_limit_minutes"].map(number);
   const cost = gpus === null || nodes === null || time === null ? null : gpus * nodes * time;
@@ -111,7 +111,7 @@ function drawBar(limit, parts) {
   }
 }
 
-// --- sent once ------------------------------------------------------------------------------------------------------------
+// --- sent once ---------------------------------------------------------------------------------------------
 form.addEventListener("submit", () => {
   for (const button of form.querySelectorAll("[type=submit]")) {
     button.setAttribute("aria-disabled", "true");

@@ -1,4 +1,4 @@
-// Translated words and numbers for scripts: the page carries them as JSON (<script type="application/json" id="words">).
+// Translated words and numbers for scripts: the page carries them as JSON (<script data-words>).
 const lang = document.documentElement.lang || "en";
 const plural = new Intl.PluralRules(lang);
 const numbers = new Intl.NumberFormat(lang);

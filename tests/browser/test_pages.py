@@ -10,8 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page
+from django.utils import timezone
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from jobs.models import Job
+from jobs.states import Phase, State
 from tests.browser import bench
 
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "1")  # Playwright's loop runs in the thread of the test
@@ -225,3 +228,31 @@ def test_cancelling_asks_once_more_beside_the_button(visit: Any, built: bench.Be
     page.wait_for_load_state()
     built.jobs["train-unet-v3"].refresh_from_db()
     assert built.jobs["train-unet-v3"].cancel_asked_at is not None
+
+
+def test_the_list_follows_its_filters_without_a_reload(visit: Any) -> None:
+    screen = visit(viewport={"width": 1440, "height": 900})
+    screen.open("researcher", "/jobs/", "en")
+    page = screen.page
+    page.evaluate("window.stayed = true")
+    page.locator("#f-q").press_sequentially("unet")
+    page.wait_for_url("**q=unet**")
+    rows = page.locator("#jobs-table tbody tr")
+    expect(rows).to_have_count(2)
+    page.select_option("#f-state", "running")
+    expect(rows).to_have_count(1)
+    assert page.evaluate("window.stayed")
+
+
+def test_a_job_page_looks_again_and_says_what_changed(visit: Any, built: bench.Bench) -> None:
+    screen = visit(viewport={"width": 1440, "height": 900})
+    screen.open("researcher", "/jobs/{train-unet-v4}", "en")
+    page = screen.page
+    assert page.locator(".state--lg").inner_text() == "waiting"
+    job = built.jobs["train-unet-v4"]
+    Job.objects.filter(pk=job.pk).update(
+        state=State.CANCELLED, phase=Phase.ENDED, slurm_states=["CANCELLED"], ended_at=timezone.now()
+    )
+    expect(page.locator(".state--lg")).to_have_text("cancelled", timeout=20_000)
+    expect(page.locator("live-region")).to_have_text("train-unet-v4: cancelled")
+    assert page.locator("details.confirm").count() == 0
