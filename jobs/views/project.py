@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.contrib.auth.decorators import login_required
+from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpResponse
 from django.shortcuts import render
 
@@ -22,7 +23,7 @@ RECENT = 20
 @login_required
 def project(request: SignedInRequest, code: str) -> HttpResponse:
     """It joins projects, allocations and jobs, so it lives in the highest room it shows."""
-    row = gate.fetch(Project.objects, request.user, Permission.PROJECT_VIEW, code=code)
+    row = gate.fetch(_with_rights(request.user), request.user, Permission.PROJECT_VIEW, code=code)
     members = Membership.objects.active().filter(project=row).select_related("user")
     return render(
         request,
@@ -34,6 +35,15 @@ def project(request: SignedInRequest, code: str) -> HttpResponse:
             "jobs": list(Job.objects.filter(project=row).with_names().order_by("-pk")[:RECENT]),
         },
     )
+
+
+def _with_rights(user: gate.Person) -> QuerySet[Project]:
+    """Projects that say of themselves what the person may do there: one query for row and rights."""
+
+    def may(permission: Permission) -> Exists:
+        return Exists(gate.allowing(Project.objects.filter(pk=OuterRef("pk")), user, permission))
+
+    return Project.objects.annotate(may_submit=may(Permission.JOB_SUBMIT), may_audit=may(Permission.TRAIL_READ))
 
 
 @login_required

@@ -1,0 +1,55 @@
+"""Every page: at most eight queries, and no write on a GET but the event of a read that must be recorded."""
+
+from __future__ import annotations
+
+import re
+
+from django.conf import settings
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from tests.browser import bench
+
+MOST = 8
+RECORDED = {"/audit/", "/projects/seg-rm/trail"}  # reading the trail is an event itself
+PAGES = [
+    ("researcher", "/"),
+    ("newcomer", "/"),
+    ("researcher", "/jobs/"),
+    ("researcher", "/jobs/?whose=all&state=open&q=train"),
+    ("researcher", "/jobs/new"),
+    ("researcher", "/jobs/{train-unet-v3}"),
+    ("researcher", "/jobs/{train-unet-v3}/live"),
+    ("pi", "/jobs/{eval-atlas}?tab=request"),
+    ("pi", "/jobs/{eval-atlas}?tab=events"),
+    ("researcher", "/projects/"),
+    ("pi", "/projects/seg-rm"),
+    ("pi", "/projects/seg-rm/trail"),
+    ("auditor", "/projects/seg-rm"),
+    ("researcher", "/cluster/"),
+    ("auditor", "/audit/"),
+    ("researcher", "/sessions"),
+    ("researcher", "/tokens"),
+    ("researcher", "/preferences"),
+    ("researcher", "/help"),
+]
+
+
+def test_pages_ask_little_and_write_nothing(roles: object) -> None:
+    built = bench.build()
+    roles.use("web")  # type: ignore[attr-defined]
+    wrong = []
+    for who, address in PAGES:
+        where = re.sub(r"\{(.*?)\}", lambda found: str(built.jobs[found.group(1)].pk), address)
+        client = Client()
+        client.cookies[settings.SESSION_COOKIE_NAME] = built.sessions[who]
+        with CaptureQueriesContext(connection) as asked:
+            answer = client.get(where)
+        writes = [
+            query["sql"][:60] for query in asked if not query["sql"].startswith(("SELECT", "SAVEPOINT", "RELEASE"))
+        ]
+        wrong += [f"{address}: {answer.status_code}"] if answer.status_code != 200 else []
+        wrong += [f"{address}: {len(asked)} queries"] if len(asked) - len(writes) > MOST else []
+        wrong += [f"{address}: {writes}"] if writes and address not in RECORDED else []
+    assert not wrong, "\n".join(wrong)
