@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import http.client
 import json
 import os
 import re
 import shlex
+import signal
 import socket
 import subprocess
 import sys
@@ -36,6 +36,7 @@ class Place:
         self.host = urllib.parse.urlsplit(self.card["address"]).netloc
         self._tokens: dict[str, str] = {}
         self._sessions: dict[str, str] = {}
+        self._database: psycopg.Connection[Any] | None = None
         self.inside = Path(f"/proc/{self.pid('supervisor')}/root") / INSIDE_VAR.relative_to("/")
 
     def pid(self, name: str) -> int:
@@ -49,6 +50,12 @@ class Place:
         """All of them that run."""
         found = {path.name: pidfile.read(path) for path in (self.var / "run/pid").iterdir()}
         return {name: pid for name, pid in found.items() if pid}
+
+    def kill(self, name: str, number: int = signal.SIGKILL) -> int:
+        """Send it a signal; its pid. What the stack's own `stop` takes along (all that need it) runs on here."""
+        pid = self.pid(name)
+        os.kill(pid, number)
+        return pid
 
     # --- commands
 
@@ -67,15 +74,21 @@ class Place:
 
     # --- the database, as its superuser
 
-    @functools.cached_property
+    @property
     def database(self) -> psycopg.Connection[Any]:
-        return self.connect("bancada")
+        """One connection for all threads (psycopg locks it), made anew where the server dropped it."""
+        if self._database is None or self._database.closed:
+            self._database = self.connect("bancada")
+        return self._database
 
     def connect(self, name: str) -> psycopg.Connection[Any]:
         return psycopg.connect(host=str(self.inside / "run/pg"), dbname=name, user="postgres", autocommit=True)
 
     def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
-        return self.database.execute(statement, values or None).fetchall()
+        try:
+            return self.database.execute(statement, values or None).fetchall()
+        except psycopg.OperationalError:  # the server was restarted: that may be what is being tried
+            return self.database.execute(statement, values or None).fetchall()
 
     def one(self, statement: str, *values: object) -> Any:
         return self.rows(statement, *values)[0][0]

@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
-import os
 import random
-import signal
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -98,9 +96,9 @@ async def drama(place: Place, output: Output, count: int) -> tuple[list[Follower
     tasks = [asyncio.create_task(one.follow()) for one in followers]
     await asyncio.sleep(EVERY)
     killed = time.monotonic()
-    os.kill(place.pid("live"), signal.SIGKILL)
+    place.kill("live")
     await asyncio.sleep(2 * EVERY)
-    os.kill(place.pid("redis-hints"), signal.SIGKILL)
+    place.kill("redis-hints")
     await asyncio.sleep(EVERY / 2)
     await asyncio.to_thread(place.stack, "start", "redis-hints")
     await asyncio.sleep(EVERY)

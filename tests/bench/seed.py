@@ -43,20 +43,21 @@ SELECT run, handover, 0, ARRAY[CASE WHEN failed THEN 'FAILED' ELSE 'COMPLETED' E
 _EVENTS = """
 INSERT INTO audit_auditevent (uid, at, action, outcome, actor_id, actor_name, ran_as, subject_type, subject_id, subject_name,
   project_id, project_code, channel, address, correlation, db_role, detail)
-SELECT gen_random_uuid(), s.made + n * interval '1 second',
-  (ARRAY['job.submitted', 'job.accepted', 'job.released', 'job.started', 'job.ended', 'log.read'])[1 + n % 6],
-  CASE WHEN s.failed AND n % 6 = 4 THEN 'failed' ELSE 'done' END, s.user_id, s.username, s.username, 'job', s.job::text,
+SELECT gen_random_uuid(), s.made + step * interval '1 second',
+  (ARRAY['job.submitted', 'job.accepted', 'job.released', 'job.started', 'job.ended', 'log.read'])[1 + step % 6],
+  CASE WHEN s.failed AND step % 6 = 4 THEN 'failed' ELSE 'done' END, s.user_id, s.username, s.username, 'job', s.job::text,
   'seed-' || s.g, s.project_id, s.code, 'api', '127.0.0.1', md5(s.g::text), '', '{"gpus": 1, "partition": "gpu"}'
-FROM seed s CROSS JOIN generate_series(0, %(each)s - 1) n ORDER BY s.made"""
+FROM seed s CROSS JOIN generate_series(0, %(each)s - 1) step ORDER BY s.made"""
 
 
 def fill(place: Place, jobs: int, events: int) -> None:
     """At least so many; a second time adds nothing. They stay: what is measured is thrown away as a whole."""
     if place.one("SELECT count(*) FROM jobs_job WHERE name LIKE 'seed-%%'") >= jobs:
         return
-    place.database.execute(_ROWS.replace("%(count)s", str(jobs)).replace("%%", "%"))
-    for statement in (_JOBS, _HANDOVERS, _RUNS, _EVENTS.replace("%(each)s", str(events // jobs))):
-        place.database.execute(statement)
-    place.database.execute("DROP TABLE seed")
+    rows = _ROWS.replace("%(count)s", str(jobs)).replace("%%", "%")
+    happened = _EVENTS.replace("%(each)s", str(events // jobs))
+    with place.database.transaction():
+        for statement in (rows, _JOBS, _HANDOVERS, _RUNS, happened, "DROP TABLE seed"):
+            place.database.execute(statement)
     for table in ("jobs_job", "jobs_handover", "jobs_run", "audit_auditevent"):
         place.database.execute(f"VACUUM ANALYZE {table}")

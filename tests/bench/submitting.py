@@ -5,11 +5,10 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import os
+import random
 import re
-import signal
 import threading
 import time
-from collections import Counter
 from collections.abc import Iterator
 
 from tests.bench.figures import Figure
@@ -148,26 +147,44 @@ def while_killed(place: Place, count: int, kills: int) -> Figure:
 
 
 def kill_worker(place: Place, kills: int) -> None:
-    """SIGKILL, as the kernel does it when memory ends; the supervisor starts it again."""
+    """SIGKILL, as the kernel does it when memory ends, somewhere between claim and record; it is started again."""
+    trying = "SELECT count(*) FROM jobs_handover WHERE outcome = 'trying' AND began_at > now() - interval '2 seconds'"
     for _ in range(kills):
-        time.sleep(1.5)
-        old = place.pid("worker-slurm")
-        os.kill(old, signal.SIGKILL)
+        until(lambda: place.one(trying), seconds=60, what="the worker hands over", every=0.02)
+        time.sleep(random.uniform(0, 0.25))
+        old = place.kill("worker-slurm")
         until(lambda old=old: place.pids().get("worker-slurm", old) != old, seconds=60, what="the worker is back")
 
 
 def account(place: Place, burst: Round) -> tuple[int, int]:
     """(jobs that never ran to their end, jobs that ran more than once): both sides' records against each other."""
-    tokens = dict(
-        place.rows(
-            "SELECT h.token, j.id FROM jobs_handover h JOIN jobs_job j ON j.id = h.job_id WHERE j.name = %s", burst.name
+    ran = runs(place, burst.name)
+    return burst.count - sum(number > 0 for number in ran.values()), sum(number > 1 for number in ran.values())
+
+
+def runs(place: Place, name: str) -> dict[str, int]:
+    """The portal's jobs of this name: how many jobs of Slurm ran to their end under one of its tokens."""
+    tokens = {
+        str(token): str(job)
+        for token, job in place.rows(
+            "SELECT h.token, j.id FROM jobs_job j LEFT JOIN jobs_handover h ON h.job_id = j.id WHERE j.name = %s", name
         )
-    )
-    ran: Counter[object] = Counter()
-    for line in place.inside_as("root", "scontrol", "-o", "show", "job").splitlines():
-        token = re.search(r"bancada:([0-9a-f]{32})", line)
-        if token and token[1] in tokens and "JobState=COMPLETED" in line:
-            ran[tokens[token[1]]] += 1
-    jobs = {row[0] for row in place.rows("SELECT id FROM jobs_job WHERE name = %s", burst.name)}
-    lost = burst.count - len(jobs) + sum(ran[job] == 0 for job in jobs)
-    return lost, sum(ran[job] > 1 for job in jobs)
+    }
+    ended: dict[str, set[str]] = {job: set() for job in tokens.values()}
+    for number, state, token in [*_shown(place), *_accounted(place, name)]:
+        if token in tokens and state == "COMPLETED":
+            ended[tokens[token]].add(number)
+    return {job: len(numbers) for job, numbers in ended.items()}
+
+
+def _shown(place: Place) -> list[tuple[str, str, str]]:
+    """(number, state, token) of what slurmctld still shows."""
+    said = place.inside_as("root", "scontrol", "-o", "show", "job")
+    row = re.compile(r"^JobId=(\d+) .*? JobState=(\w+) .*?bancada:([0-9a-f]{32})", re.MULTILINE)
+    return row.findall(said)
+
+
+def _accounted(place: Place, name: str) -> list[tuple[str, str, str]]:
+    """The same of slurmdbd: what slurmctld shows no more."""
+    words = ["sacct", "-anPX", f"--name={name}", "-S", "now-1hour", "-o", "JobIDRaw,State,Comment"]
+    return re.findall(r"^(\d+)\|(\w+)[^|]*\|bancada:([0-9a-f]{32})", place.inside_as("root", *words), re.MULTILINE)
