@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 
+import pgtrigger
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -123,6 +124,11 @@ class IntentKind(models.TextChoices):
     RELEASE = "release", "release"  # accepted and recorded, still held
 
 
+ONLY_CANCEL = (
+    "IF current_user = 'web' THEN RAISE EXCEPTION 'a door may only ask for a cancellation'; END IF; RETURN NEW;"
+)
+
+
 class Intent(models.Model):
     """One thing to be done about a job, with the evidence for it; written by doors and the follower."""
 
@@ -150,6 +156,17 @@ class Intent(models.Model):
             ),
         )
         indexes = (models.Index(fields=["next_try_at"], name="intent_open", condition=Q(done_at=None)),)
+        triggers = (
+            pgtrigger.Trigger(
+                name="doors_only_cancel",
+                operation=pgtrigger.Insert,
+                when=pgtrigger.Before,
+                # a stolen web process may ask for what a person may ask, and name no job of Slurm by number
+                condition=pgtrigger.Q(new__kind__df=IntentKind.CANCEL.value)
+                | pgtrigger.Q(new__slurm_job_id__isnull=False),
+                func=ONLY_CANCEL,
+            ),
+        )
 
     def __str__(self) -> str:
         return f"{self.kind} {self.job}"

@@ -142,3 +142,13 @@ def test_twenty_at_once_with_one_key_are_one_job_and_with_twenty_keys_never_over
     assert made.count("gpu_minutes") == 6
     assert Job.objects.count() == 5
     assert balance(bench.allocation).free == 0
+
+
+def test_a_door_may_intend_nothing_but_a_cancellation(bench: Bench, roles: Roles) -> None:
+    roles.use("web")
+    job = bench.submit()
+    for kind, number in ((IntentKind.DISCARD, 7), (IntentKind.ADOPT, None), (IntentKind.CANCEL, 7)):
+        with pytest.raises(DatabaseError), transaction.atomic():
+            Intent.objects.create(job=job, kind=kind, slurm_job_id=number)
+    services.cancel(job=job, by=bench.user)
+    assert Intent.objects.get().kind == IntentKind.CANCEL
