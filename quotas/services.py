@@ -60,10 +60,13 @@ def balance(allocation: Allocation) -> Balance:
 
 @transaction.atomic
 def hold(*, allocation: Allocation, reference: str, gpus: int, minutes: int) -> Hold:
-    """Commit a job's largest possible use; raises OverAllocation with the limit named. Once per reference."""
-    locked = Allocation.objects.select_for_update().get(pk=allocation.pk)
-    _check(locked, gpus=gpus, minutes=minutes)
-    return Hold.objects.create(allocation=locked, reference=reference, gpus=gpus, gpu_minutes=gpus * minutes)
+    """Commit a job's largest possible use; raises OverAllocation with the limit named. Once per reference.
+
+    Last in a transaction: whoever else spends this allocation waits from here to its end.
+    """
+    row = _locked(allocation.pk) if _counts(allocation, gpus) else allocation
+    _check(row, gpus=gpus, minutes=minutes)
+    return Hold.objects.create(allocation=row, reference=reference, gpus=gpus, gpu_minutes=gpus * minutes)
 
 
 @transaction.atomic
@@ -74,7 +77,7 @@ def release(*, reference: str, used_gpu_minutes: int = 0) -> None:
         return
     row.released_at, row.used_gpu_minutes = timezone.now(), used_gpu_minutes
     row.save(update_fields=["released_at", "used_gpu_minutes"])
-    allocation = Allocation.objects.select_for_update().get(pk=row.allocation_id)
+    allocation = _locked(row.allocation_id)
     allocation.used_gpu_minutes += used_gpu_minutes
     allocation.save(update_fields=["used_gpu_minutes"])
 
@@ -90,6 +93,16 @@ def create_allocation(*, project: Project, by: User | None, **fields: Any) -> Al
         gpus_at_once=allocation.gpus_at_once, gpu_minutes=allocation.gpu_minutes,
     )  # fmt: skip
     return allocation
+
+
+def _locked(pk: int) -> Allocation:
+    """Its amounts are ours until the transaction ends; rows that only name it are written meanwhile all the same."""
+    return Allocation.objects.select_for_update(no_key=True).get(pk=pk)
+
+
+def _counts(allocation: Allocation, gpus: int) -> bool:
+    """Whether others' jobs matter for this one, so that two must not be let in at once."""
+    return allocation.jobs_submitted is not None or (allocation.gpu_minutes is not None and gpus > 0)
 
 
 def _check(allocation: Allocation, *, gpus: int, minutes: int) -> None:

@@ -132,12 +132,13 @@ def _write(
         environment=dict(spec.environment), digest=digest, idempotency_key=key or None,
         phase=Phase.REQUESTED, state=State.HANDING,
     )  # fmt: skip
-    quotas.hold(allocation=allocation, reference=str(job.pk), gpus=spec.total_gpus, minutes=spec.time_limit_minutes)
     job.save(force_insert=True)
     trail.record(
         Action.JOB_SUBMITTED, by=by, about=job, project=project, digest=digest, partition=spec.partition,
         gpus=spec.total_gpus, gpu_type=spec.gpu_type, nodes=spec.nodes, minutes=spec.time_limit_minutes,
         allocation=allocation.code,
     )  # fmt: skip
+    # last: others who spend this allocation wait from here on
+    quotas.hold(allocation=allocation, reference=str(job.pk), gpus=spec.total_gpus, minutes=spec.time_limit_minutes)
     bells.ring(bells.HAND_OVER)
     return job

@@ -13,6 +13,7 @@ from jobs import services
 from jobs.models import Intent, IntentKind, Job, Phase
 from jobs.states import State
 from projects.models import ProjectState
+from quotas import services as quotas
 from quotas.models import Hold
 from quotas.services import OverAllocation, balance
 from tests.conftest import Roles
@@ -152,3 +153,20 @@ def test_a_door_may_intend_nothing_but_a_cancellation(bench: Bench, roles: Roles
             Intent.objects.create(job=job, kind=kind, slurm_job_id=number)
     services.cancel(job=job, by=bench.user)
     assert Intent.objects.get().kind == IntentKind.CANCEL
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_job_that_spends_nothing_of_an_allocation_waits_for_nobody_who_does() -> None:
+    bench = Bench(gpu_minutes=600)
+    made: list[Job] = []
+
+    def ask() -> None:
+        made.append(bench.submit(gpus=0))
+        connection.close()
+
+    with transaction.atomic():
+        quotas.hold(allocation=bench.allocation, reference="another's", gpus=1, minutes=1)
+        thread = threading.Thread(target=ask)
+        thread.start()
+        thread.join(10)
+    assert made
