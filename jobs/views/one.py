@@ -57,4 +57,6 @@ def detail(request: SignedInRequest, pk: str) -> HttpResponse:
 def live(request: SignedInRequest, pk: str) -> HttpResponse:
     """The part that htmx fetches again after a hint."""
     job = _job(request, pk)
-    return render(request, "jobs/_live.html", _context(request, job))
+    shown = request.htmx.current_url or ""
+    context = _context(request, job) | {"beside": "tab=" not in shown or "tab=output" in shown}
+    return render(request, "jobs/_live_again.html", context)

@@ -3,6 +3,7 @@
 import { announce } from "./live-region.js";
 
 const POLL = 5000;
+const GROWS_OLD = 15_000;  // ms: without a hint too, the age of the picture is shown anew
 const SLOWEST = 30_000;
 const GENTLE = 400;  // ms: several hints at once are one look
 
@@ -24,7 +25,10 @@ class JobLive extends HTMLElement {
   }
 
   begin() {
-    this.timer = setInterval(() => { if (!this.listening && !document.hidden) this.look(); }, POLL);
+    this.timer = setInterval(() => {
+      const quiet = Date.now() - (this.looked ?? 0);
+      if (!document.hidden && quiet >= (this.listening ? GROWS_OLD : POLL)) this.look();
+    }, POLL);
     this.open();
   }
 
@@ -62,6 +66,7 @@ class JobLive extends HTMLElement {
   look() {
     clearTimeout(this.soon);
     this.soon = setTimeout(() => {
+      this.looked = Date.now();
       if (this.querySelector("details.confirm[open]")) { this.look(); return; }
       document.body.dispatchEvent(new CustomEvent("look"));
     }, GENTLE);
