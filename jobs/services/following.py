@@ -40,8 +40,11 @@ def key_of_row(row: Handover) -> Key:
     return (row.slurm_job_id or 0, row.array_task, row.run_submit_time or NEVER, row.uid or 0)
 
 
-def look_at_jobs(gateway: Gateway, cluster: Cluster) -> None:
-    """One bulk read: move our jobs on, find the unknown ones, settle what is not shown any more."""
+def look_at_jobs(gateway: Gateway, cluster: Cluster) -> frozenset[Key]:
+    """One bulk read: move our jobs on, find the unknown ones, settle what is not shown any more.
+
+    The keys of what runs, anybody's: when that changes, the nodes have changed too.
+    """
     began = timezone.now()
     records = {key_of(record): record for record in gateway.jobs()}
     _answered(cluster, began)
@@ -54,6 +57,7 @@ def look_at_jobs(gateway: Gateway, cluster: Cluster) -> None:
     abandon(cluster)
     _or_later(lambda: settle_unknown(gateway, cluster))
     _or_later(lambda: settle_missing(gateway, cluster, began, set(records)))
+    return frozenset(key for key, record in records.items() if "RUNNING" in record.states)
 
 
 def _or_later(settle: Callable[[], None]) -> None:

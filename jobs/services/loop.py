@@ -16,6 +16,7 @@ from slurm.contract import Gateway, SlurmError
 
 log = structlog.get_logger(__name__)
 GLANCE, SOON = 1.0, 2.0  # seconds between two glances at our own rows; until a look when work has come
+NODES_CHANGED = 15.0  # where jobs began or ended, the nodes are looked at sooner: at most four calls a minute
 BUSY, IDLE, NODES, PARTITIONS, VERSION = 5.0, 30.0, 30.0, 60.0, 600.0
 
 
@@ -25,6 +26,8 @@ class Follower:
     def __init__(self, gateway: Gateway | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self.gateway = gateway or slurm_door.gateway()
         self.clock = clock
+        self.running: frozenset[following.Key] = frozenset()
+        self.nodes_at = 0.0
         self.due: dict[str, float] = {"version": 0, "nodes": 0, "partitions": 0, "jobs": 0}
 
     def step(self) -> float:
@@ -55,6 +58,7 @@ class Follower:
         return VERSION
 
     def _nodes(self, cluster: Cluster) -> float:
+        self.nodes_at = self.clock()
         clusters.see_nodes(cluster, self.gateway.nodes())
         return NODES
 
@@ -63,7 +67,10 @@ class Follower:
         return PARTITIONS
 
     def _jobs(self, cluster: Cluster) -> float:
-        following.look_at_jobs(self.gateway, cluster)
+        running = following.look_at_jobs(self.gateway, cluster)
+        if running != self.running:
+            self.running = running
+            self.due["nodes"] = min(self.due["nodes"], self.nodes_at + NODES_CHANGED)
         return BUSY if following.unsettled(cluster) else IDLE
 
 

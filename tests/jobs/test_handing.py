@@ -358,3 +358,17 @@ def test_an_accounting_that_does_not_answer_leaves_the_picture_good(
     cluster.come_up("slurmdbd")
     look(cluster, bench)
     assert Intent.objects.get().kind == IntentKind.ADOPT
+
+
+def test_the_nodes_are_looked_at_sooner_when_jobs_begin_or_end(bench: Bench, cluster: fake.Cluster) -> None:
+    now = [100.0]
+    follower = Follower(cluster.gateway(), clock=lambda: now[0])
+    follower.step()
+    bench.submit()
+    handing.hand_over()
+    cluster.tick()
+    for _second in range(20):
+        now[0] += 1.0
+        follower.step()
+    used = {node.name: node.gpus_allocated for node in bench.cluster.nodes.all()}
+    assert sum(used.values()) == 2
