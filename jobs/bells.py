@@ -15,9 +15,7 @@ from channels.layers import get_channel_layer
 from django.db import transaction
 
 log = structlog.get_logger(__name__)
-HAND_OVER, CARRY_OUT, RENEW_TICKETS, APPLY_ACCOUNTS = (
-    f"slurm.{name}" for name in ("hand_over", "carry_out", "renew_tickets", "apply_accounts")
-)
+HAND_OVER, CARRY_OUT, RENEW_TICKETS = (f"slurm.{name}" for name in ("hand_over", "carry_out", "renew_tickets"))
 
 
 def ring(task: str) -> None:

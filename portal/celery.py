@@ -42,7 +42,6 @@ app.conf.update(
         "hand over what waits": {"task": "slurm.hand_over", "schedule": 5.0},
         "carry out intents": {"task": "slurm.carry_out", "schedule": 5.0},
         "renew tickets": {"task": "slurm.renew_tickets", "schedule": 3600.0},
-        "apply memberships and limits": {"task": "slurm.apply_accounts", "schedule": 60.0},
         "sync with the directory": {"task": "default.sync_directory", "schedule": 300.0},
         "write last acts down": {"task": "default.note_sessions", "schedule": 60.0},
         "forget sessions that are over": {"task": "default.forget_sessions", "schedule": 3600.0},

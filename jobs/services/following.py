@@ -17,6 +17,7 @@ from django.utils import timezone
 from audit import trail
 from audit.actions import Action, Outcome
 from cluster.models import Cluster
+from jobs import bells
 from jobs.models import Handover, HandoverOutcome, IntentKind, Job, Phase
 from jobs.services import discovery, outcomes, recording
 from jobs.states import is_over
@@ -107,6 +108,8 @@ def observe(handover: Handover, record: JobRecord) -> None:
             recording.save(job)
             recording.tell_story(job, before, record)
             recording.settle_hold(job)
+            if record.restart_count:
+                bells.ring(bells.RENEW_TICKETS)  # another run writes the output anew
 
 
 def abandon(cluster: Cluster) -> None:
