@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from django.db import transaction
+import structlog
+from django.db import DatabaseError, transaction
 
 from accounts.models import User
 from audit import trail
@@ -18,6 +19,7 @@ from jobs.states import is_over, word
 from projects.models import Project
 from slurm.contract import Gateway, JobRecord
 
+log = structlog.get_logger(__name__)
 _TOKEN = re.compile(r"bancada:([0-9a-f]{32})")
 _MAKING = (HandoverOutcome.TRYING, HandoverOutcome.UNKNOWN)
 
@@ -28,7 +30,10 @@ def meet(gateway: Gateway, cluster: Cluster, strangers: Iterable[JobRecord]) -> 
     for record in strangers:
         project = projects.get(record.account)
         if project is not None:
-            _meet_one(gateway, cluster, project, record)
+            try:
+                _meet_one(gateway, cluster, project, record)
+            except DatabaseError:  # one job that cannot be written down must not hide everybody's
+                log.exception("a job of Slurm could not be taken in", slurm_job_id=record.job_id)
 
 
 def _meet_one(gateway: Gateway, cluster: Cluster, project: Project, record: JobRecord) -> None:
@@ -41,8 +46,12 @@ def _meet_one(gateway: Gateway, cluster: Cluster, project: Project, record: JobR
     claimed = Handover.objects.filter(token=token[1]).select_related("job__owner").first() if token else None
     if claimed is None or not _is_theirs(claimed, full):
         _take_in(cluster, project, full)
-    elif claimed.outcome not in _MAKING and full.reason.startswith("JobHeld"):
+    elif claimed.outcome in _MAKING or _is_it(claimed, full):
+        return
+    elif full.reason.startswith("JobHeld"):
         discard(claimed, full)
+    else:  # a copied token does not hide what runs
+        _take_in(cluster, project, full)
 
 
 def _requeued(cluster: Cluster, record: JobRecord) -> bool:
@@ -70,6 +79,12 @@ def _is_theirs(handover: Handover, record: JobRecord) -> bool:
     )
 
 
+def _is_it(handover: Handover, record: JobRecord) -> bool:
+    """The very job of this hand-over: it was written down between the bulk read and now."""
+    ours = (handover.slurm_job_id, handover.array_task, handover.submit_time, handover.uid)
+    return ours == (record.job_id, record.array_task, record.submit_time, record.uid)
+
+
 def discard(handover: Handover, record: JobRecord) -> None:
     """A second copy under one token stays held and is thrown away."""
     Intent.objects.get_or_create(
@@ -87,8 +102,8 @@ def _take_in(cluster: Cluster, project: Project, record: JobRecord) -> None:
     job = Job(
         cluster=cluster, project=project, owner=owner, source=Source.OUTSIDE,
         owner_login=(owner.username if owner else record.user or str(record.uid))[:64],
-        name=record.name[:64] or str(record.job_id), partition=record.partition, created_at=record.submit_time,
-        gpu_type=next(iter(record.gpu_types), ""), gpus=record.gpus // nodes, nodes=nodes,
+        name=record.name[:64] or str(record.job_id), partition=record.partition[:60], created_at=record.submit_time,
+        gpu_type=next(iter(record.gpu_types), "")[:40], gpus=record.gpus // nodes, nodes=nodes,
         cpus=max(1, record.cpus // nodes), memory_mb=record.memory_mb // nodes, digest="",
         time_limit_minutes=record.time_limit_minutes, slurm_job_id=record.job_id, accepted_at=record.submit_time,
         phase=Phase.ENDED if is_over(record.states) else Phase.ACCEPTED,

@@ -24,6 +24,7 @@ from slurm.contract import JobRecord, Refused, SlurmError
 log = structlog.get_logger(__name__)
 PATIENCE = 20  # tries before an intent is left to an administrator
 ENDS_AT_ONCE = ("PENDING",)
+_UNSETTLED = (HandoverOutcome.UNKNOWN, HandoverOutcome.TRYING)
 
 
 class NotYet(Exception):
@@ -133,41 +134,68 @@ def _discard(intent: Intent) -> str:
         return "gone already"
     if is_over(record.states):
         return "over already"
+    if _accepted(record):
+        return "it is ours"
     if not record.reason.startswith("JobHeld"):
         raise NotYet("it is not held")
     slurm_door.accounts().cancel_any(record.job_id)
     return "discarded"
 
 
+def _accepted(record: JobRecord) -> bool:
+    """Whether this very job of Slurm is one we took as ours."""
+    return Handover.objects.filter(
+        slurm_job_id=record.job_id, submit_time=record.submit_time, uid=record.uid, outcome=HandoverOutcome.ACCEPTED
+    ).exists()
+
+
 def _adopt(intent: Intent) -> str:
     """A submission whose answer was lost is in Slurm: take it as ours, if it is what was asked for."""
     handover = intent.handover
-    if handover is None or handover.outcome not in (HandoverOutcome.UNKNOWN, HandoverOutcome.TRYING):
+    if handover is None or handover.outcome not in _UNSETTLED:
         return "settled otherwise"
-    who = _identity(intent.job)
     record = slurm_door.gateway().job(intent.slurm_job_id or 0, as_user=None)
     if record is None or (record.submit_time, record.uid) != (intent.submit_time, intent.uid):
         raise NotYet("not shown by slurmctld")
-    differs = submissions.differences(submissions.submission_of(intent.job, handover, who), record, who.uid)
-    attempt = outcomes.Attempt(handover, who=who, record=record, slurm_job_id=record.job_id, differs=tuple(differs))
+    attempt = _attempt(intent.job, handover, record)
     with transaction.atomic():
         locked = Handover.objects.select_for_update(of=("self",)).get(pk=handover.pk)
+        if locked.outcome not in _UNSETTLED:
+            return "settled otherwise"
         locked.job = _locked(intent.job_id)
-        outcomes.settle(attempt, locked)
-        attempt.handover = locked
-        trail.record(Action.JOB_ADOPTED, about=locked.job, project=locked.job.project, slurm_job_id=record.job_id)
-    if not differs and locked.job.cancel_asked_at is None:
+        return _take_or_refuse(attempt, locked, record)
+
+
+def _attempt(job: Job, handover: Handover, record: JobRecord) -> outcomes.Attempt:
+    """The attempt as it stands: what Slurm has beside what was asked for, by whoever may still ask for it."""
+    attempt = outcomes.Attempt(handover, record=record)
+    try:
+        attempt.who = _identity(job)
+    except people.MayNot as refusal:
+        attempt.error = refusal
+        return attempt
+    attempt.slurm_job_id = record.job_id
+    asked = submissions.submission_of(job, handover, attempt.who)
+    attempt.differs = tuple(submissions.differences(asked, record, attempt.who.uid))
+    return attempt
+
+
+def _take_or_refuse(attempt: outcomes.Attempt, locked: Handover, record: JobRecord) -> str:
+    outcomes.settle(attempt, locked)
+    if attempt.error is not None:  # left meanwhile: what Slurm holds for them is thrown away
+        recording.identify(locked, record)
+        outcomes.intend(locked, IntentKind.DISCARD)
+        return f"refused: {attempt.error}"
+    trail.record(Action.JOB_ADOPTED, about=locked.job, project=locked.job.project, slurm_job_id=record.job_id)
+    if not attempt.differs and locked.job.cancel_asked_at is None:
         outcomes.intend(locked, IntentKind.RELEASE)
-    return "adopted" if not differs else "differs from the request"
+    return "adopted" if not attempt.differs else "differs from the request"
 
 
 def _identity(job: Job) -> people.Identity:
     if job.owner is None:
         raise NotYet("nobody owns it")
-    try:
-        return people.identity(job.owner, job.project, Permission.JOB_SUBMIT)
-    except people.MayNot as refusal:
-        raise NotYet(str(refusal)) from refusal
+    return people.identity(job.owner, job.project, Permission.JOB_SUBMIT)
 
 
 @transaction.atomic

@@ -16,7 +16,7 @@ from jobs.models import Handover, HandoverOutcome, Intent, IntentKind, Job, Phas
 from jobs.models.bulk import update_many
 from jobs.services import people, recording, tickets
 from quotas import services as quotas
-from slurm.contract import JobRecord, Refused, Submission, Unreachable
+from slurm.contract import JobRecord, Refused, SlurmError, Submission, Unreachable
 
 
 @dataclasses.dataclass(slots=True)
@@ -42,6 +42,8 @@ def settle(one: Attempt, handover: Handover) -> None:
             _differs(one, handover)
         case None:
             accept([(handover, one.record, one.who)])  # type: ignore[list-item]
+        case SlurmError() if one.slurm_job_id is not None:  # submitted; it was the reading back that failed
+            unknown(handover, str(one.error))
         case people.MayNot() | Refused():
             _refused(handover, one.error)
         case DirectoryDown() | Unreachable():

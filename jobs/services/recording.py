@@ -20,6 +20,8 @@ _FACTS = (
     "phase", "state", "slurm_states", "reason", "refusal", "slurm_job_id", "accepted_at", "started_at", "ended_at",
     "node_list", "allocated_gpus", "exit_code", "exit_signal", "seen_at", "change",
 )  # fmt: skip
+# What our columns hold. Slurm's own are longer, and whoever submits by ssh chooses what stands in them.
+LONGEST_PATH, LONGEST_NODES, LONGEST_REASON = 500, 500, 200
 
 
 def identify(handover: Handover, record: JobRecord) -> None:
@@ -27,9 +29,9 @@ def identify(handover: Handover, record: JobRecord) -> None:
     handover.slurm_job_id, handover.array_task = record.job_id, record.array_task
     handover.submit_time, handover.uid = record.submit_time, record.uid
     handover.run_submit_time = record.submit_time
-    handover.working_directory = record.working_directory
-    handover.stdout_path = _expand(record.standard_output, record)
-    handover.stderr_path = _expand(record.standard_error, record)
+    handover.working_directory = _path(record.working_directory)
+    handover.stdout_path = _path(_expand(record.standard_output, record))
+    handover.stderr_path = _path(_expand(record.standard_error, record))
     if handover.stderr_path == handover.stdout_path:
         handover.stderr_path = ""
 
@@ -39,11 +41,16 @@ def _expand(path: str, record: JobRecord) -> str:
     return path.replace("%j", str(record.job_id))
 
 
+def _path(path: str) -> str:
+    """A path we can keep; one that is longer names nothing, so that its output is not shown rather than another's."""
+    return path if len(path) <= LONGEST_PATH else ""
+
+
 def apply(job: Job, record: JobRecord) -> bool:
     """Put Slurm's facts on the job (not saved); whether anything a page shows has changed."""
     before = _shown(job)
-    job.slurm_states, job.reason = sorted(record.states), record.reason
-    job.started_at, job.node_list, job.allocated_gpus = record.start_time, record.nodes, record.gpus
+    job.slurm_states, job.reason = sorted(record.states), record.reason[:LONGEST_REASON]
+    job.started_at, job.node_list, job.allocated_gpus = record.start_time, record.nodes[:LONGEST_NODES], record.gpus
     if "PENDING" in record.states:
         job.started_at, job.node_list, job.allocated_gpus = None, "", 0
     over = is_over(record.states)
@@ -94,7 +101,8 @@ def note_run(handover: Handover, record: JobRecord) -> Run | None:
     earlier.filter(restart_count__lt=record.restart_count).update(ended_at=record.submit_time)  # the requeue ended it
     over = is_over(record.states)
     facts = {
-        "slurm_states": sorted(record.states), "started_at": record.start_time, "node_list": record.nodes,
+        "slurm_states": sorted(record.states), "started_at": record.start_time,
+        "node_list": record.nodes[:LONGEST_NODES],
         "ended_at": record.end_time if over else None, "cpus": record.cpus, "memory_mb": record.memory_mb,
         "gpus": record.gpus, "gpu_types": dict(record.gpu_types),
         "exit_code": record.exit_code if over else None, "exit_signal": record.exit_signal if over else None,

@@ -26,10 +26,14 @@ def _key() -> Ed25519PrivateKey:
 
 def sign(handover: Handover, *, login: str, restart_count: int = 0) -> None:
     """Put a fresh ticket on the row (not saved); none where the output lies outside the project's folder."""
-    if not settings.TICKET_KEY_FILE or not within(handover.stdout_path, handover.job.project.folder):
+    if not settings.TICKET_KEY_FILE:
+        return
+    expires = timezone.now() + timedelta(days=settings.TICKET_DAYS)
+    handover.ticket_expires_at, handover.ticket_restart_count = expires, restart_count
+    if not within(handover.stdout_path, handover.job.project.folder):
+        handover.ticket = ""  # with a date, so that those that can be signed need not wait behind it
         return
     stderr = handover.stderr_path if within(handover.stderr_path, handover.job.project.folder) else ""
-    expires = timezone.now() + timedelta(days=settings.TICKET_DAYS)
     ticket = log_tickets.Ticket(
         cluster=handover.job.cluster.name, job_id=handover.slurm_job_id or 0, uid=handover.uid or 0, user=login,
         submit_time=int(handover.submit_time.timestamp()) if handover.submit_time else 0,
@@ -37,7 +41,6 @@ def sign(handover: Handover, *, login: str, restart_count: int = 0) -> None:
         not_after=int(expires.timestamp()), key_id=keys.key_id(_key()),
     )  # fmt: skip
     handover.ticket = log_tickets.sign(ticket, _key())
-    handover.ticket_expires_at, handover.ticket_restart_count = expires, restart_count
 
 
 def within(path: str, folder: str) -> bool:
@@ -48,7 +51,7 @@ def within(path: str, folder: str) -> bool:
 def renew(limit: int = 500) -> int:
     """Sign anew what started again or expires soon; returns how many."""
     soon = timezone.now() + RENEW_BEFORE
-    stale = Q(ticket_expires_at__lt=soon) | Q(ticket="") | Q(ticket_restart_count__lt=F("latest"))
+    stale = Q(ticket_expires_at=None) | Q(ticket_expires_at__lt=soon) | Q(ticket_restart_count__lt=F("latest"))
     rows = (
         Handover.objects.filter(outcome=HandoverOutcome.ACCEPTED)
         .annotate(latest=Max("runs__restart_count"))

@@ -34,7 +34,7 @@ FIELD_OF_LIMIT = {
 @login_required
 def submit(request: SignedInRequest) -> HttpResponse:
     """The form (GET), and the request it makes (POST)."""
-    code = (request.POST if request.method == "POST" else request.GET).get("project", "")
+    code = _typed((request.POST if request.method == "POST" else request.GET).get("project", ""))
     theirs = list(gate.allowing(Project.objects.all(), request.user, Permission.JOB_SUBMIT))
     if not theirs and not code:
         return render(request, "jobs/submit_nowhere.html")
@@ -47,6 +47,11 @@ def submit(request: SignedInRequest) -> HttpResponse:
     else:
         form = JobForm(initial=_initial(request), project=project)
     return render(request, "jobs/submit.html", _context(request, form, project, theirs), status=_status(form))
+
+
+def _typed(text: str) -> str:
+    """What PostgreSQL can compare with: it keeps no NUL, so nothing of ours holds one."""
+    return text.replace("\x00", "\ufffd")
 
 
 def _status(form: JobForm) -> int:
@@ -66,7 +71,7 @@ def _ask(request: SignedInRequest, form: JobForm, project: Project) -> Job | Non
     try:
         return services.submit(
             project=project, spec=form.spec, allocation=form.chosen, by=request.user,
-            idempotency_key=request.POST.get("key", "")[:100] or None,
+            idempotency_key=_typed(request.POST.get("key", ""))[:100] or None,
         )  # fmt: skip
     except OverAllocation as over:
         form.add_error(FIELD_OF_LIMIT[over.limit], str(over))

@@ -9,6 +9,8 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 
+from access import gate
+from access.permissions import Permission
 from accounts.http import SignedInRequest
 from cluster.models import Node
 from jobs.models import Job
@@ -22,7 +24,7 @@ NEEDS_A_LOOK = (State.FAILED, State.OUT_OF_MEMORY, State.TIMEOUT, State.NODE_FAI
 @login_required
 def home(request: SignedInRequest) -> HttpResponse:
     """The person's own bench."""
-    mine = Job.objects.filter(owner=request.user).with_names()
+    mine = gate.allowing(Job.objects.filter(owner=request.user).with_names(), request.user, Permission.JOB_VIEW)
     under_way = list(mine.open().order_by("-pk")[:200])
     over = list(mine.filter(ended_at__gte=timezone.now() - RECENT).order_by("-ended_at")[:20])
     running = [job for job in under_way if job.state in (State.RUNNING, State.ENDING, State.SUSPENDED)]

@@ -37,7 +37,7 @@ def _asked(request: SignedInRequest) -> dict[str, Any]:
     get = request.GET.get
     whose = get("whose", "mine")
     return {
-        "project_code": get("project", "")[:40],
+        "project_code": get("project", "")[:40].replace("\x00", ""),
         "state": get("state") if get("state") in (*State.values, "open") else "",
         "whose": whose if whose in ("mine", "all") else "mine",
         "q": get("q", "")[:64],
