@@ -7,12 +7,15 @@ import contextlib
 import json
 from typing import Any
 
+import structlog
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
+from django.db import DatabaseError, InterfaceError
 
 from access.permissions import Permission
 from jobs.services import live, watching
 
+log = structlog.get_logger(__name__)
 RECHECK = 30.0  # seconds; without Redis a right that ended closes the socket within this
 NOT_UNDERSTOOD, ENDED, TOO_MANY = 4400, 4403, 4429
 
@@ -61,6 +64,8 @@ class Watcher(AsyncWebsocketConsumer):
             await self._ask()
         except watching.Denied:
             await self.close(ENDED)
+        except (DatabaseError, InterfaceError) as error:
+            log.warning("a right could not be asked for", error=type(error).__name__)
 
     async def _quietly(self, call: Any) -> None:
         with contextlib.suppress(Exception):  # Redis away: the half-minute check and polling remain

@@ -13,6 +13,7 @@ from asgiref.sync import sync_to_async
 from channels.layers import channel_layers, get_channel_layer
 from channels.testing import WebsocketCommunicator
 from django.conf import settings
+from django.db import OperationalError
 from django.test import Client
 
 from accounts.models import User
@@ -161,6 +162,24 @@ async def test_without_the_hint_it_is_noticed_by_itself(world: Any, monkeypatch:
     monkeypatch.setattr(consumers, "RECHECK", 0.1)
     socket = world.socket(await sync_to_async(world.session_of)(world.bench.user))
     await socket.connect()
+    await sync_to_async(_remove)(world.bench)
+    assert await closed_with(socket) == 4403
+
+
+async def test_a_database_that_was_away_does_not_end_the_asking(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(consumers, "RECHECK", 0.1)
+    socket = world.socket(await sync_to_async(world.session_of)(world.bench.user), "")
+    await socket.connect()
+    may, asked = consumers.watching.may, []
+
+    def away(*_: Any) -> Any:
+        asked.append(1)
+        raise OperationalError("away")
+
+    monkeypatch.setattr(consumers.watching, "may", away)
+    while len(asked) < 2:
+        await asyncio.sleep(0.05)
+    monkeypatch.setattr(consumers.watching, "may", may)
     await sync_to_async(_remove)(world.bench)
     assert await closed_with(socket) == 4403
 
