@@ -174,7 +174,7 @@ def preferences(request: HttpRequest) -> HttpResponse:
     """Language, theme, single-key shortcuts."""
     form = PreferencesForm(request.POST or None, instance=_me(request))
     if request.method == "POST" and form.is_valid():
-        form.save()
+        form.save(commit=False).save(update_fields=list(form.Meta.fields))  # never what changed beside it meanwhile
         messages.success(request, _("Saved."))
         return redirect(_asked_for(request) or "accounts:preferences")
     return render(request, "accounts/preferences.html", {"form": form})

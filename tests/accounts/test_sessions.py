@@ -16,6 +16,7 @@ from django.urls import reverse
 
 from accounts import activity, services
 from accounts.forgetting import forget_ended
+from accounts.forms import PreferencesForm
 from accounts.middleware import person_of
 from accounts.models import ApiToken, SessionInfo, User
 from audit.actions import Action
@@ -179,6 +180,19 @@ def test_preferences_are_kept_and_nothing_else(client: Client, ana: User) -> Non
     assert (ana.language, ana.theme, ana.single_keys) == ("en", "dark", False)
     assert (ana.site_role, ana.username, ana.is_superuser) == ("", "ana", False)
     assert b'lang="en"' in client.get(reverse("accounts:preferences")).content
+
+
+def test_preferences_undo_nothing_that_changed_meanwhile(client: Client, ana: User) -> None:
+    """Between reading the person and writing the form, all sessions were ended and the person closed."""
+
+    def meanwhile(form: PreferencesForm) -> bool:
+        User.objects.filter(pk=ana.pk).update(session_epoch=7, is_active=False)
+        return not form.errors
+
+    with mock.patch.object(PreferencesForm, "is_valid", meanwhile):
+        client.post(reverse("accounts:preferences"), {"language": "en", "theme": "dark"})
+    ana.refresh_from_db()
+    assert (ana.theme, ana.session_epoch, ana.is_active) == ("dark", 7, False)
 
 
 @pytest.mark.parametrize("name", ["sessions", "tokens", "preferences"])

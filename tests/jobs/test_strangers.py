@@ -9,8 +9,11 @@ from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from django.test import Client
 from django.utils import timezone
 
+from accounts.models import User
+from audit import context, trail
 from audit.actions import Action
 from audit.models import AuditEvent
 from jobs.models import Handover, HandoverOutcome, Intent, IntentKind, Job, Phase
@@ -18,6 +21,7 @@ from jobs.services import discovery, following, handing, intents, people, record
 from quotas.models import Hold
 from slurm import fake
 from slurm.contract import Refused, SlurmError, Unreachable
+from tests.factories import make_member, make_user
 from tests.jobs.conftest import Bench
 
 
@@ -166,24 +170,36 @@ def test_outputs_elsewhere_do_not_keep_others_from_their_tickets(
     assert good.ticket and Handover.objects.get(slurm_job_id=elsewhere).ticket == ""
 
 
-def test_a_page_of_own_jobs_ends_with_the_membership(bench: Bench, client: Any) -> None:
-    bench.submit(name="secret-name")
-    client.force_login(bench.user, backend="accounts.directory.backend.DirectoryBackend")
+def enter(client: Client, user: User) -> None:
+    client.force_login(user, backend="accounts.directory.backend.DirectoryBackend")
     session = client.session
-    session["began"], session["epoch"] = timezone.now().timestamp(), bench.user.session_epoch
+    session["began"], session["epoch"] = timezone.now().timestamp(), user.session_epoch
     session.save()
+
+
+def test_a_page_of_own_jobs_ends_with_the_membership(bench: Bench, client: Client) -> None:
+    bench.submit(name="secret-name")
+    enter(client, bench.user)
     assert "secret-name" in client.get("/").content.decode()
     bench.user.memberships.update(ends_at=timezone.now())
     assert "secret-name" not in client.get("/").content.decode()
 
 
-def test_a_nul_in_a_query_or_a_form_is_no_fault(bench: Bench, client: Any) -> None:
-    client.force_login(bench.user, backend="accounts.directory.backend.DirectoryBackend")
-    session = client.session
-    session["began"], session["epoch"] = timezone.now().timestamp(), bench.user.session_epoch
-    session.save()
+def test_a_nul_in_a_query_or_a_form_is_no_fault(bench: Bench, client: Client) -> None:
+    enter(client, bench.user)
     assert client.get("/jobs/?project=%00").status_code == 200
     assert client.get("/jobs/new?project=%00").status_code == 404
     asked = {"name": "n", "partition": "gpu", "gpus": 1, "script": "#!/bin/sh\n", "project": bench.project.code}
     assert client.post("/jobs/new", asked | {"key": "a\x00b"}).status_code == 302
     assert Job.objects.get().idempotency_key == "a\ufffdb"
+
+
+def test_from_where_somebody_acted_is_told_to_who_may_read_the_whole_trail(bench: Bench, client: Client) -> None:
+    with context.coming_from("web", address="203.0.113.9"):
+        job = bench.submit()
+        trail.record(Action.LOG_READ, by=bench.user, about=job, project=bench.project)
+    pages = [(make_member(bench.project, role="pi"), False), (make_user(site_role="auditor"), True)]
+    for person, told in pages:
+        enter(client, person)
+        for url in (f"/jobs/{job.pk}?tab=events", f"/projects/{bench.project.code}/trail"):
+            assert ("203.0.113.9" in client.get(url).content.decode()) is told
