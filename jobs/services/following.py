@@ -6,12 +6,14 @@ to agree, and an unreachable scheduler changes no job.
 
 from __future__ import annotations
 
+import dataclasses
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 
 import structlog
 from django.db import transaction
+from django.db.models import Count, Q, Sum
 from django.utils import timezone
 
 from audit import trail
@@ -83,7 +85,7 @@ def silent(cluster: Cluster, why: str) -> None:
 
 def _ours(cluster: Cluster, records: dict[Key, JobRecord]) -> dict[Key, Handover]:
     numbers = {record.job_id for record in records.values()}
-    rows = Handover.objects.filter(cluster=cluster, slurm_job_id__in=numbers).select_related("job")
+    rows = Handover.objects.filter(cluster=cluster, slurm_job_id__in=numbers).select_related("job").defer("job__script")
     found = {key_of_row(row): row for row in rows}
     return {key: found[key] for key in records if key in found}
 
@@ -192,6 +194,17 @@ def lose(row: Handover) -> None:
     trail.record(Action.JOB_LOST, about=job, project=job.project, outcome=Outcome.FAILED, slurm_job_id=row.slurm_job_id)
 
 
-def unsettled(cluster: Cluster) -> bool:
-    """Whether anything is under way that is worth looking at often."""
-    return Job.objects.filter(cluster=cluster).open().exists()
+@dataclasses.dataclass(frozen=True, slots=True)
+class Pulse:
+    """What is under way, so that a change of it can be seen: jobs not over, of these on their way, their changes."""
+
+    open: int
+    on_their_way: int
+    changes: int | None
+
+
+def pulse(cluster: Cluster) -> Pulse:
+    """How it beats now; by our own rows, so it costs Slurm nothing."""
+    on_their_way = Count("pk", filter=~Q(phase=Phase.ACCEPTED))
+    counts = Job.objects.filter(cluster=cluster).open().aggregate(a=Count("pk"), b=on_their_way, c=Sum("change"))
+    return Pulse(counts["a"], counts["b"], counts["c"])

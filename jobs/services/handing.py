@@ -59,7 +59,7 @@ def claim(limit: int = BATCH) -> list[Handover]:
     rows = list(
         Job.objects.filter(phase=Phase.REQUESTED, cancel_asked_at=None)
         .select_for_update(skip_locked=True, of=("self",))
-        .select_related("project", "allocation", "owner")
+        .select_related("project", "allocation", "owner", "cluster")
         .order_by("pk")[:limit]
     )
     Job.objects.filter(pk__in=[row.pk for row in rows]).update(phase=Phase.HANDING)

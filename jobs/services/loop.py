@@ -17,7 +17,11 @@ from slurm.contract import Gateway, SlurmError
 log = structlog.get_logger(__name__)
 GLANCE, SOON = 1.0, 2.0  # seconds between two glances at our own rows; until a look when work has come
 NODES_CHANGED = 15.0  # where jobs began or ended, the nodes are looked at sooner: at most four calls a minute
-BUSY, IDLE, NODES, PARTITIONS, VERSION = 5.0, 30.0, 30.0, 60.0, 600.0
+# seconds between two looks at the jobs: while they change, while they only run or wait, while there are none. squeue
+# asks slurmctld for its partitions too, so that a look is two calls
+BUSY, STEADY, IDLE = 5.0, 10.0, 30.0
+LIVELY = 30.0  # seconds after a change in which another is likely
+NODES, PARTITIONS, VERSION = 30.0, 60.0, 600.0
 
 
 class Follower:
@@ -27,14 +31,15 @@ class Follower:
         self.gateway = gateway or slurm_door.gateway()
         self.clock = clock
         self.running: frozenset[following.Key] = frozenset()
-        self.nodes_at = 0.0
+        self.nodes_at = self.moved_at = 0.0
+        self.pulse: following.Pulse | None = None
         self.due: dict[str, float] = {"version": 0, "nodes": 0, "partitions": 0, "jobs": 0}
 
     def step(self) -> float:
         """Do what is due; seconds until the next thing is."""
         cluster = asking.the_cluster()
-        if self.due["jobs"] - self.clock() > BUSY and following.unsettled(cluster):
-            self.due["jobs"] = self.clock() + SOON  # somebody asked for something while nothing was under way
+        if self.due["jobs"] - self.clock() > BUSY and following.pulse(cluster) != self.pulse:
+            self.due["jobs"] = self.clock() + SOON  # somebody asked for something while nothing was expected
         for part, look in self._parts().items():
             if self.clock() >= self.due[part]:
                 self.due[part] = self.clock() + self._look(cluster, part, look)
@@ -71,7 +76,14 @@ class Follower:
         if running != self.running:
             self.running = running
             self.due["nodes"] = min(self.due["nodes"], self.nodes_at + NODES_CHANGED)
-        return BUSY if following.unsettled(cluster) else IDLE
+        return self._pace(following.pulse(cluster))
+
+    def _pace(self, pulse: following.Pulse) -> float:
+        if pulse != self.pulse:
+            self.pulse, self.moved_at = pulse, self.clock()
+        if not pulse.open:
+            return IDLE
+        return BUSY if pulse.on_their_way or self.clock() - self.moved_at < LIVELY else STEADY
 
 
 def run(stop: Callable[[], bool], wait: Callable[[float], object]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from datetime import timedelta
 
 import pytest
@@ -372,3 +373,29 @@ def test_the_nodes_are_looked_at_sooner_when_jobs_begin_or_end(bench: Bench, clu
         follower.step()
     used = {node.name: node.gpus_allocated for node in bench.cluster.nodes.all()}
     assert sum(used.values()) == 2
+
+
+def test_jobs_that_only_run_are_looked_at_half_as_often_until_something_happens(
+    bench: Bench, cluster: fake.Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, looks, look = [0.0], list[float](), following.look_at_jobs
+    monkeypatch.setattr(following, "look_at_jobs", lambda *those: looks.append(now[0]) or look(*those))
+    follower = Follower(cluster.gateway(), clock=lambda: now[0])
+    bench.submit()
+    handing.hand_over()
+    cluster.tick()
+
+    def pass_by(seconds: int) -> list[float]:
+        looks.clear()
+        for _second in range(seconds):
+            now[0] += 1.0
+            follower.step()
+        return [later - earlier for earlier, later in itertools.pairwise(looks)]
+
+    assert set(pass_by(30)) == {5.0}  # it began a moment ago
+    pass_by(10)
+    assert set(pass_by(60)) == {10.0}
+    bench.submit()
+    pass_by(4)
+    assert len(looks) == 1  # somebody asked for a job: seen soon, and often again
+    assert set(pass_by(20)) == {5.0}
