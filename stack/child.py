@@ -56,6 +56,7 @@ class Child:
     def spawn(self) -> None:
         env = {**shell.ENV, **self.service.env}
         with self.log_file.open("ab") as log:
+            os.fchmod(log.fileno(), 0o600)  # whoever runs a job on this host may not read who does what
             self.process = subprocess.Popen(
                 self.service.argv,
                 stdin=subprocess.DEVNULL,

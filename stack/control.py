@@ -44,6 +44,7 @@ def _spawn(stack: Stack) -> None:
     words = [*namespace.UNSHARE, PYTHON, "-m", "stack", "supervise", "--var", str(stack.var), "--port", str(stack.port)]
     words += [f"--env={setting}" for setting in stack.settings]
     with (stack.var / "log/supervisor.log").open("ab") as log:
+        os.fchmod(log.fileno(), 0o600)
         process = subprocess.Popen(
             words, cwd=stack.checkout, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
         )

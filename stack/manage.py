@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 
 from stack import control, namespace, shell
@@ -43,6 +44,7 @@ def run(stack: Stack, *words: str) -> None:
     argv = [*namespace.enter(control.need(stack)), *control.as_user(f"bancada-{who}"), *line]
     done = subprocess.run(argv, env={**shell.ENV, **environment(stack, who)}, capture_output=True, text=True)
     with (stack.var / "log/manage.log").open("a") as log:
+        os.fchmod(log.fileno(), 0o600)
         log.write(f"$ manage.py {' '.join(words)}\n{done.stdout}{done.stderr}")
     if done.returncode:
         said = (done.stderr or done.stdout).strip().splitlines() or ["it said nothing"]

@@ -35,6 +35,7 @@ def _nginx(stack: Stack) -> Service:
 def _access_log() -> str:
     path = Path("/srv/var/log/nginx-access.log")
     path.touch()
+    path.chmod(0o600)  # it says who reads which job
     shutil.chown(path, "bancada-nginx")
     return str(path)
 

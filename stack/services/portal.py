@@ -29,7 +29,7 @@ WEB_OPTIONS = (
 )
 LIVE_OPTIONS = (
     f"portal.asgi:application --uds {LIVE} --ws websockets-sansio --ws-per-message-deflate false"
-    " --no-access-log --timeout-graceful-shutdown 5"
+    " --no-access-log --timeout-graceful-shutdown 5 --ws-max-size 65536"  # bytes: a page asks in a hundred
 )
 # one task at a time in the process itself: a pool of children would cost another 100 MB each
 WORKER = (

@@ -148,6 +148,14 @@ def test_tcp_is_loopback_only(own: Own) -> None:
     assert set(ours.values()) == {"0100007F"}
 
 
+def test_no_log_can_be_read_by_a_job_on_this_host(own: Own) -> None:
+    """They say who signs in, who reads what, and what everybody runs."""
+    own.ok("up", "--only", "nginx")
+    logs = list((own.var / "log").iterdir())
+    assert {"nginx-access.log", "nginx.log", "supervisor.log"} <= {log.name for log in logs}
+    assert [log.name for log in logs if log.stat().st_mode & 0o077] == []
+
+
 def test_reset_leaves_a_strange_folder_alone(own: Own) -> None:
     own.var.mkdir()
     (own.var / "thesis.tex").write_text("years of work")
