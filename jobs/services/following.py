@@ -29,6 +29,7 @@ from slurm.contract import Gateway, JobRecord, SlurmError
 log = structlog.get_logger(__name__)
 ABANDONED_AFTER = timedelta(seconds=60)  # twice handing.BUDGET: no living worker still works on it
 SETTLE = timedelta(seconds=30)  # of good answers, before "not there" counts
+AT_A_TIME = 100  # rows of one transaction
 NEVER = datetime.fromtimestamp(0, UTC)
 Key = tuple[int, int | None, datetime, int]  # Slurm's number, array task, submit time, uid
 
@@ -52,9 +53,7 @@ def look_at_jobs(gateway: Gateway, cluster: Cluster) -> frozenset[Key]:
     records = {key_of(record): record for record in gateway.jobs()}
     _answered(cluster, began)
     handovers = _ours(cluster, records)
-    for key, record in records.items():
-        if key in handovers:
-            observe(handovers[key], record)
+    observe_all([(handovers[key], record) for key, record in records.items() if key in handovers])
     _shown_again(handovers.values())
     discovery.meet(gateway, cluster, [record for key, record in records.items() if key not in handovers])
     abandon(cluster)
@@ -99,19 +98,34 @@ def _shown_again(handovers: Iterable[Handover]) -> None:
 
 def observe(handover: Handover, record: JobRecord) -> None:
     """What Slurm says of one of our jobs; a row is written only where a fact has changed."""
-    job = handover.job
-    if not recording.apply(job, record):
-        return
-    with transaction.atomic():
-        job = Job.objects.select_for_update(of=("self",)).select_related("project").defer("script").get(pk=job.pk)
+    observe_all([(handover, record)])
+
+
+def observe_all(seen: Iterable[tuple[Handover, JobRecord]]) -> None:
+    """The same of many: what changed is written down a hundred at a time."""
+    changed = [(handover, record) for handover, record in seen if recording.apply(handover.job, record)]
+    for first in range(0, len(changed), AT_A_TIME):
+        _write_down(changed[first : first + AT_A_TIME])
+
+
+@transaction.atomic
+def _write_down(changed: list[tuple[Handover, JobRecord]]) -> None:
+    """Rows are locked in the order of their ids, as everybody does who locks several."""
+    rows = Job.objects.select_for_update(of=("self",)).select_related("project", "cancel_asked_by").defer("script")
+    jobs = {row.pk: row for row in rows.filter(pk__in=[row.job_id for row, _record in changed]).order_by("pk")}
+    moved = []
+    for handover, record in changed:
+        job = jobs[handover.job_id]
         before = job.state
         recording.note_run(handover, record)
         if recording.apply(job, record):
-            recording.save(job)
-            recording.tell_story(job, before, record)
-            recording.settle_hold(job)
-            if record.restart_count:
-                bells.ring(bells.RENEW_TICKETS)  # another run writes the output anew
+            moved.append((job, before, record))
+    recording.save_all([job for job, _before, _record in moved])
+    for job, before, record in moved:
+        recording.tell_story(job, before, record)
+        recording.settle_hold(job)
+    if any(record.restart_count for _job, _before, record in moved):
+        bells.ring(bells.RENEW_TICKETS)  # another run writes the output anew
 
 
 def abandon(cluster: Cluster) -> None:

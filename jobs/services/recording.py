@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from django.utils import timezone
@@ -72,8 +72,9 @@ def save(job: Job) -> None:
     save_all([job])
 
 
-def save_all(jobs: Sequence[Job]) -> None:
-    """The same for many in one statement."""
+def save_all(jobs: Iterable[Job]) -> None:
+    """The same for many in one statement, in the order of their ids: two who do so never wait for each other."""
+    jobs = sorted(jobs, key=lambda job: job.pk)
     for job in jobs:
         job.state = word(job.phase, job.slurm_states, job.reason)
         job.change += 1

@@ -15,7 +15,8 @@ from tests.bench.place import RESEARCHERS, Place
 from tests.bench.viewers import Viewer, opened
 
 POLLS = 2.0  # pages a second while there are viewers
-SETTLE = 6.0  # seconds in which whatever a start or an arrival causes is over
+SETTLE = 36.0  # seconds after a start: by then the follower has nothing to expect
+ARRIVAL = 6.0  # seconds in which whatever arrivals cause is over
 NOT_OURS = ("root", "bancada-slurmctld", "slurm")  # nodes and the controller itself
 
 
@@ -48,7 +49,7 @@ async def watched(place: Place, job: str, count: int, seconds: float) -> Counter
     await opened(viewers)
     for viewer in viewers[::2]:
         viewer.say(type="watch", stream="stdout", offset=0)
-    await asyncio.sleep(SETTLE)
+    await asyncio.sleep(ARRIVAL)
     calls = await asyncio.to_thread(during, place, lambda: look(place, job, seconds))
     gone = sum(viewer.lost.done() for viewer in viewers)
     for viewer in viewers:
