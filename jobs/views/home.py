@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
@@ -24,7 +25,7 @@ NEEDS_A_LOOK = (State.FAILED, State.OUT_OF_MEMORY, State.TIMEOUT, State.NODE_FAI
 @login_required
 def home(request: SignedInRequest) -> HttpResponse:
     """The person's own bench."""
-    mine = gate.allowing(Job.objects.filter(owner=request.user).with_names(), request.user, Permission.JOB_VIEW)
+    mine: Any = gate.allowing(Job.objects.filter(owner=request.user).with_names(), request.user, Permission.JOB_VIEW)
     under_way = list(mine.open().order_by("-pk")[:200])
     over = list(mine.filter(ended_at__gte=timezone.now() - RECENT).order_by("-ended_at")[:20])
     running = [job for job in under_way if job.state in (State.RUNNING, State.ENDING, State.SUSPENDED)]
