@@ -21,9 +21,9 @@ _NOT_LET_IN = frozenset({401, 403})
 
 
 def read(status: int, content: bytes) -> Json:
-    """The JSON object of an answer, whatever its status."""
+    """The JSON object of an answer, whatever its status. Names come as their owners typed them, UTF-8 or not."""
     try:
-        body = json.loads(content)
+        body = json.loads(content.decode("utf-8", "replace"), strict=False)
     except ValueError:
         body = None
     if isinstance(body, dict):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Iterable
 
@@ -21,25 +22,37 @@ from slurm.contract import Gateway, JobRecord
 
 log = structlog.get_logger(__name__)
 _TOKEN = re.compile(r"bancada:([0-9a-f]{32})")
+_TEXT = ("name", "comment", "admin_comment", "working_directory", "standard_output", "standard_error")
 _MAKING = (HandoverOutcome.TRYING, HandoverOutcome.UNKNOWN)
 
 
 def meet(gateway: Gateway, cluster: Cluster, strangers: Iterable[JobRecord]) -> None:
     """Say of each unknown job under one of our accounts what it is. Those of other accounts are not our business."""
     projects = {row.slurm_account: row for row in Project.objects.all()}
+    asked: dict[int, JobRecord | None] = {}
     for record in strangers:
         project = projects.get(record.account)
-        if project is not None:
+        full = _with_text(gateway, record, asked) if project is not None else None
+        if project is not None and full is not None:
             try:
-                _meet_one(gateway, cluster, project, record)
-            except DatabaseError:  # one job that cannot be written down must not hide everybody's
+                _meet_one(cluster, project, full)
+            except (DatabaseError, ValueError):  # one job that cannot be written down must not hide everybody's
                 log.exception("a job of Slurm could not be taken in", slurm_job_id=record.job_id)
 
 
-def _meet_one(gateway: Gateway, cluster: Cluster, project: Project, record: JobRecord) -> None:
-    full = gateway.job(record.job_id)
+def _with_text(gateway: Gateway, record: JobRecord, asked: dict[int, JobRecord | None]) -> JobRecord | None:
+    """The record with its free text, which the tasks of an array share and are asked for once; None: it is gone."""
+    if record.job_id not in asked:
+        asked[record.job_id] = gateway.job(record.job_id)
+    full = asked[record.job_id]
     if full is None or (full.submit_time, full.uid) != (record.submit_time, record.uid):
-        return
+        return None
+    if full.array_task == record.array_task:
+        return full
+    return dataclasses.replace(record, **{name: getattr(full, name) for name in _TEXT})
+
+
+def _meet_one(cluster: Cluster, project: Project, full: JobRecord) -> None:
     if full.restart_count and _requeued(cluster, full):
         return
     token = _TOKEN.fullmatch(full.admin_comment or full.comment)

@@ -20,7 +20,7 @@ from jobs.models import Handover, HandoverOutcome, Intent, IntentKind, Job, Phas
 from jobs.services import discovery, following, handing, intents, people, recording, tickets
 from quotas.models import Hold
 from slurm import fake
-from slurm.contract import Refused, SlurmError, Unreachable
+from slurm.contract import JobRecord, Refused, SlurmError, Unreachable
 from tests.factories import make_member, make_user
 from tests.jobs.conftest import Bench
 
@@ -64,6 +64,26 @@ def test_one_that_cannot_be_written_down_hides_no_other(
     other = by_ssh(bench, cluster)
     look(cluster, bench)
     assert Job.objects.get(source="outside").slurm_job_id == other
+
+
+def test_every_task_of_an_array_is_taken_in_with_one_question(
+    bench: Bench, cluster: fake.Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.submit()
+    Job.objects.update(phase=Phase.HANDING)
+    gateway, number = cluster.gateway(), by_ssh(bench, cluster, name="sweep")
+    full, asked = gateway.job(number), list[int]()
+    assert full is not None
+    first = dataclasses.replace(full, array_task=0)
+
+    def job(_self: object, job_id: int, **_: object) -> JobRecord:
+        asked.append(job_id)
+        return first
+
+    monkeypatch.setattr(type(gateway), "job", job)
+    discovery.meet(gateway, bench.cluster, [dataclasses.replace(first, array_task=task, name="") for task in range(3)])
+    tasks = Handover.objects.filter(slurm_job_id=number, job__name="sweep")
+    assert set(tasks.values_list("array_task", flat=True)) == {0, 1, 2} and asked == [number]
 
 
 def test_a_copied_token_does_not_hide_a_job(bench: Bench, cluster: fake.Cluster) -> None:

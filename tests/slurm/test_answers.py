@@ -84,6 +84,11 @@ def test_without_json(status: int, content: bytes, kind: type[SlurmError]) -> No
         answers.read(status, content)
 
 
+@pytest.mark.parametrize("name", [b"\xff\xfe", b"a\x1bb\nc"])
+def test_a_name_that_is_no_text_spoils_no_answer(name: bytes) -> None:
+    assert answers.read(200, b'{"jobs": [{"name": "' + name + b'"}]}')["jobs"][0]["name"]
+
+
 @pytest.mark.parametrize("odd", [None, 7, "x", [], [None], ["x"], [{}], {"a": 1}])
 def test_odd_errors_never_break_the_reader(odd: object) -> None:
     found = verdict(500, {"errors": odd, "status": odd})
