@@ -52,10 +52,11 @@ def look_at_jobs(gateway: Gateway, cluster: Cluster) -> frozenset[Key]:
     began = timezone.now()
     records = {key_of(record): record for record in gateway.jobs()}
     _answered(cluster, began)
-    handovers = _ours(cluster, records)
+    handovers, settled = _ours(cluster, records)
     observe_all([(handovers[key], record) for key, record in records.items() if key in handovers])
     _shown_again(handovers.values())
-    discovery.meet(gateway, cluster, [record for key, record in records.items() if key not in handovers])
+    known = settled | handovers.keys()
+    discovery.meet(gateway, cluster, [record for key, record in records.items() if key not in known])
     abandon(cluster)
     _or_later(lambda: settle_unknown(gateway, cluster))
     _or_later(lambda: settle_missing(gateway, cluster, began, set(records)))
@@ -82,11 +83,16 @@ def silent(cluster: Cluster, why: str) -> None:
     cluster.save(update_fields=["answering_since", "last_error"])
 
 
-def _ours(cluster: Cluster, records: dict[Key, JobRecord]) -> dict[Key, Handover]:
+def _ours(cluster: Cluster, records: dict[Key, JobRecord]) -> tuple[dict[Key, Handover], set[Key]]:
+    """The rows that may move, and the keys of what is over both here and there: Slurm shows it for minutes more."""
     numbers = {record.job_id for record in records.values()}
-    rows = Handover.objects.filter(cluster=cluster, slurm_job_id__in=numbers).select_related("job").defer("job__script")
-    found = {key_of_row(row): row for row in rows}
-    return {key: found[key] for key in records if key in found}
+    rows = Handover.objects.filter(cluster=cluster, slurm_job_id__in=numbers)
+    ended = rows.filter(job__phase=Phase.ENDED).only("slurm_job_id", "array_task", "run_submit_time", "uid")
+    over = {key_of_row(row): row.pk for row in ended}
+    over = {key: pk for key, pk in over.items() if key in records and is_over(records[key].states)}
+    moving = rows.exclude(pk__in=over.values()).select_related("job").defer("job__script")
+    found = {key_of_row(row): row for row in moving}
+    return {key: found[key] for key in records if key in found}, set(over)
 
 
 def _shown_again(handovers: Iterable[Handover]) -> None:

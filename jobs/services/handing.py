@@ -23,14 +23,17 @@ from slurm.contract import Gateway, SlurmError, Unreachable
 
 log = structlog.get_logger(__name__)
 BATCH = 32
+GATHER = 0.1  # seconds; where jobs come faster than a small batch takes, the next is made a larger one
 AT_ONCE = 4  # kept-alive connections towards slurmrestd
 BUDGET = 30.0  # seconds in which a batch may begin submissions; see following.ABANDONED_AFTER
 
 
 def hand_over() -> int:
     """Hand over all that waits; returns how many were taken."""
-    taken, gateway = 0, slurm_door.gateway()
+    taken, gateway, attempts = 0, slurm_door.gateway(), list[outcomes.Attempt]()
     while Job.objects.filter(phase=Phase.REQUESTED, cancel_asked_at=None).exists():
+        if 0 < len(attempts) < BATCH // 2:
+            time.sleep(GATHER)
         try:
             gateway.version()  # with Slurm away nothing is taken, so that nothing has to be put back
         except SlurmError as error:

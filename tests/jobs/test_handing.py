@@ -14,7 +14,7 @@ from audit.actions import Action
 from audit.models import AuditEvent
 from jobs import services
 from jobs.models import Handover, HandoverOutcome, Intent, IntentKind, Job, Phase
-from jobs.services import following, handing, intents, people
+from jobs.services import following, handing, intents, people, recording
 from jobs.services.loop import Follower
 from jobs.states import State
 from quotas.models import Hold
@@ -399,3 +399,19 @@ def test_jobs_that_only_run_are_looked_at_half_as_often_until_something_happens(
     pass_by(4)
     assert len(looks) == 1  # somebody asked for a job: seen soon, and often again
     assert set(pass_by(20)) == {5.0}
+
+
+def test_what_is_over_here_and_there_is_not_read_again_at_every_look(
+    bench: Bench, cluster: fake.Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.submit()
+    handing.hand_over()
+    cluster.tick()
+    look(cluster, bench)
+    cluster.finish(Job.objects.get().slurm_job_id or 0)
+    look(cluster, bench)
+    assert Job.objects.get().phase == Phase.ENDED
+    compared, apply = [], recording.apply
+    monkeypatch.setattr(recording, "apply", lambda *those: compared.append(those) or apply(*those))
+    look(cluster, bench)
+    assert not compared and Job.objects.count() == 1  # nor taken for a stranger
