@@ -67,6 +67,11 @@ def _meet_one(cluster: Cluster, project: Project, full: JobRecord) -> None:
         _take_in(cluster, project, full)
 
 
+def _name(record: JobRecord) -> str:
+    """As a page and a terminal may show it: whoever submits by ssh may put escape codes in."""
+    return "".join(letter if letter.isprintable() else "\ufffd" for letter in record.name[:64]) or str(record.job_id)
+
+
 def _requeued(cluster: Cluster, record: JobRecord) -> bool:
     """A requeue keeps number, uid and comment and moves the submit time: the same job, another run."""
     rows = Handover.objects.filter(
@@ -74,7 +79,7 @@ def _requeued(cluster: Cluster, record: JobRecord) -> bool:
         submit_time__lt=record.submit_time,
     )  # fmt: skip
     row = rows.select_related("job").order_by("-submit_time").first()
-    if row is None or row.job.name != record.name[:64]:
+    if row is None or row.job.name != _name(record):
         return False
     if not row.job.is_outside and row.comment != (record.admin_comment or record.comment):
         return False
@@ -115,7 +120,7 @@ def _take_in(cluster: Cluster, project: Project, record: JobRecord) -> None:
     job = Job(
         cluster=cluster, project=project, owner=owner, source=Source.OUTSIDE,
         owner_login=(owner.username if owner else record.user or str(record.uid))[:64],
-        name=record.name[:64] or str(record.job_id), partition=record.partition[:60], created_at=record.submit_time,
+        name=_name(record), partition=record.partition[:60], created_at=record.submit_time,
         gpu_type=next(iter(record.gpu_types), "")[:40], gpus=record.gpus // nodes, nodes=nodes,
         cpus=max(1, record.cpus // nodes), memory_mb=record.memory_mb // nodes, digest="",
         time_limit_minutes=record.time_limit_minutes, slurm_job_id=record.job_id, accepted_at=record.submit_time,

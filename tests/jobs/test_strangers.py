@@ -86,6 +86,14 @@ def test_every_task_of_an_array_is_taken_in_with_one_question(
     assert set(tasks.values_list("array_task", flat=True)) == {0, 1, 2} and asked == [number]
 
 
+def test_a_name_with_escape_codes_is_shown_without_them(bench: Bench, cluster: fake.Cluster) -> None:
+    bench.submit()
+    Job.objects.update(phase=Phase.HANDING)
+    number = by_ssh(bench, cluster, name="a\x1b]0;b\x07\nc")
+    look(cluster, bench)
+    assert Job.objects.get(slurm_job_id=number).name == "a\ufffd]0;b\ufffd\ufffdc"
+
+
 def test_a_copied_token_does_not_hide_a_job(bench: Bench, cluster: fake.Cluster) -> None:
     job = bench.submit()
     handing.hand_over()
