@@ -30,6 +30,8 @@ class Watcher(AsyncWebsocketConsumer):
         """Let in who may watch; a denial is answered by portal.sockets."""
         self.watch = await self._ask()
         await self.accept()
+        if not live.count_in(self.watch.user_id):
+            await self.close(TOO_MANY)
         self.tasks = [asyncio.create_task(self._ask_again())]
         for group in (f"job-{self.watch.job_id}", f"user-{self.watch.user_id}"):
             await self._quietly(self.channel_layer.group_add(group, self.channel_name))
@@ -39,6 +41,7 @@ class Watcher(AsyncWebsocketConsumer):
         for task in getattr(self, "tasks", []):
             task.cancel()
         if hasattr(self, "watch"):
+            live.count_out(self.watch.user_id)
             for group in (f"job-{self.watch.job_id}", f"user-{self.watch.user_id}"):
                 await self._quietly(self.channel_layer.group_discard(group, self.channel_name))
 
@@ -92,16 +95,12 @@ class LogConsumer(Watcher):
     following: asyncio.Task[None] | None = None
 
     async def connect(self) -> None:
-        """As every watcher; too many at once are asked to wait."""
-        await super().connect()
+        """As every watcher."""
         self.changed = asyncio.Event()
-        if not live.count_in(self.watch.user_id):
-            await self.close(TOO_MANY)
+        await super().connect()
 
     async def disconnect(self, code: int) -> None:
         """Stop following."""
-        if hasattr(self, "changed"):
-            live.count_out(self.watch.user_id)
         if self.following is not None:
             self.following.cancel()
         await super().disconnect(code)

@@ -33,7 +33,8 @@ class Sockets:
             try:
                 await self.inner(scope, receive, send)
             except Denied as error:
-                await database_sync_to_async(denied.record)(error, by=user)
+                if user.is_authenticated:  # nobody's are turned away as pages do: without an event each
+                    await database_sync_to_async(denied.record)(error, by=user)
                 await _turn_away(send)
 
 

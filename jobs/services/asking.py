@@ -33,6 +33,10 @@ class AlreadyOver(Exception):
     """The job has ended; there is nothing to cancel."""
 
 
+class NotFromHere(AlreadyOver):
+    """One task of an array typed into a shell: Slurm would end the whole array under this number."""
+
+
 def the_cluster() -> Cluster:
     """The one cluster this portal drives."""
     return Cluster.objects.get_or_create(name=settings.CLUSTER_NAME)[0]
@@ -87,6 +91,8 @@ def cancel(*, job: Job, by: User) -> None:
     locked = Job.objects.select_for_update(of=("self",)).defer("script").get(pk=job.pk)
     if not locked.is_open:
         raise AlreadyOver(_("The job has already ended."))
+    if locked.handovers.filter(array_task__isnull=False).exists():
+        raise NotFromHere(_("A task of an array from outside the portal is ended there, with scancel."))
     if locked.cancel_asked_at is None:
         locked.cancel_asked_at, locked.cancel_asked_by = timezone.now(), by
         locked.save(update_fields=["cancel_asked_at", "cancel_asked_by"])

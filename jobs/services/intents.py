@@ -49,6 +49,8 @@ def _one(pk: UUID) -> bool:
             return False
         intent.tries += 1
         intent.next_try_at = timezone.now() + timedelta(seconds=min(300, 2**intent.tries))
+        if intent.tries > PATIENCE:
+            return _give_up(intent)
         intent.save(update_fields=["tries", "next_try_at"])
     try:
         result = _ACTS[IntentKind(intent.kind)](intent)
@@ -57,6 +59,16 @@ def _one(pk: UUID) -> bool:
         return False
     with transaction.atomic():
         Intent.objects.filter(pk=intent.pk).update(done_at=timezone.now(), result=result[:300])
+    return True
+
+
+def _give_up(intent: Intent) -> bool:
+    """After an hour and more of tries: a cancellation may be asked for again, the rest is an administrator's."""
+    intent.done_at, intent.result = timezone.now(), "given up"
+    intent.save(update_fields=["done_at", "result"])
+    if intent.kind == IntentKind.CANCEL:
+        Job.objects.filter(pk=intent.job_id).update(cancel_asked_at=None, cancel_asked_by=None)
+    log.error("intent given up", intent=str(intent.pk), kind=intent.kind, job=str(intent.job_id))
     return True
 
 
@@ -72,6 +84,8 @@ def _cancel(intent: Intent) -> str:
     handover = job.handovers.filter(outcome=HandoverOutcome.ACCEPTED).order_by("-attempt").first()
     if handover is None:
         raise NotYet("no accepted hand-over")
+    if handover.array_task is not None:
+        return "one task of an array is not ended from here"
     return _end_in_slurm(job, handover, intent)
 
 
@@ -102,9 +116,12 @@ def _end_in_slurm(job: Job, handover: Handover, intent: Intent) -> str:
             slurm_door.accounts().cancel_any(record.job_id)
     except Refused as refusal:
         log.info("cancel refused", job=str(job.pk), words=str(refusal))
+        record = None
     after = same_job(handover)
     if after is not None:
         observe(handover, after)
+    if record is None and after is not None and not is_over(after.states):
+        raise NotYet("Slurm refused to end it")
     return "asked Slurm to end it"
 
 

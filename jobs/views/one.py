@@ -42,12 +42,21 @@ def _context(request: SignedInRequest, job: Job) -> dict[str, Any]:
     }
 
 
+def _can_read(request: SignedInRequest, job: Job) -> bool:
+    """Content is not metadata: every role in a project brings it, the auditor's role on the site does not."""
+    only_metadata = gate.site_can(request.user, Permission.JOB_VIEW) and not gate.site_can(
+        request.user, Permission.LOG_READ
+    )
+    return not only_metadata or gate.can(job, request.user, Permission.LOG_READ)
+
+
 @login_required
 def detail(request: SignedInRequest, pk: str) -> HttpResponse:
     """The job page."""
     job = _job(request, pk)
     tab = request.GET.get("tab", "output")
     context = _context(request, job) | {"tab": tab if tab in ("output", "request", "events") else "output"}
+    context["can_read"] = _can_read(request, job)
     if context["tab"] == "events":
         context["events"] = AuditEvent.objects.about("job", job.pk).order_by("-pk")[:EVENTS]
     return render(request, "jobs/detail.html", context)
