@@ -14,8 +14,7 @@ from functools import cache
 from typing import Any, Protocol, TypeVar, cast
 
 from django.core.exceptions import ValidationError
-from django.db.models import Exists, Model, OuterRef, Q, QuerySet
-from django.db.models.expressions import RawSQL
+from django.db.models import BooleanField, Exists, F, Func, Model, OuterRef, Q, QuerySet
 from django.db.models.manager import BaseManager
 from django.utils import timezone
 from guardian.utils import get_user_obj_perms_model
@@ -48,11 +47,10 @@ def allowing(queryset: QuerySet[M], user: Person, permission: Permission) -> Que
     if site_can(user, permission):
         return queryset
     model = cast(Gated, queryset.model)
-    allowed = Q(**{f"{model.gate_scope or 'pk'}__in": _held(queryset.model, user, codename(permission))})
+    allowed = Q(_Held(queryset.model, user, codename(permission)))
     own = codename(permission, Scope.OWN)
     if model.gate_owner and _declares(queryset.model, own):
-        mine = Q(**{model.gate_owner: user})
-        allowed |= mine & Q(**{f"{model.gate_scope or 'pk'}__in": _held(queryset.model, user, own)})
+        allowed |= Q(**{model.gate_owner: user}) & Q(_Held(queryset.model, user, own))
     return queryset.filter(allowed)
 
 
@@ -116,7 +114,7 @@ def _scopes(model: type[Model], user_id: int, name: str, now: datetime) -> Query
     scope = _scope_model(model)
     grants: Any = get_user_obj_perms_model(cast(Any, scope))
     held = grants.objects.filter(user=user_id, permission__codename=name, content_object=OuterRef("pk"))
-    return _active_members(scope, user_id, now).filter(Exists(held)).values("pk")
+    return _active_members(scope, user_id, now).filter(Exists(held)).order_by().values("pk")
 
 
 _SOMEBODY, _SOME_DAY = -1, datetime.min.replace(tzinfo=UTC)  # stand for the values in what is compiled once
@@ -127,8 +125,22 @@ def _compiled(model: type[Model], name: str) -> tuple[str, tuple[Any, ...]]:
     return _scopes(model, _SOMEBODY, name, _SOME_DAY).query.sql_with_params()
 
 
-def _held(model: type[Model], user: Person, name: str) -> RawSQL:
-    """`_scopes` of this person now. Its text is the same for all, and writing it took longer than answering it."""
-    sql, values = _compiled(model, name)
-    now = {_SOMEBODY: user.pk, _SOME_DAY: timezone.now()}
-    return RawSQL(sql, [now.get(value, value) for value in values])  # noqa: S611 - compiled from our own queryset
+class _Held(Func):
+    """The row's scope is one on which the person holds this now.
+
+    An array, so that PostgreSQL finds the scopes first and then reads the rows by their index, the newest only; as a
+    subquery it joined all of them first. Its text is the same for everybody and written once.
+    """
+
+    output_field = BooleanField()
+
+    def __init__(self, model: type[Model], user: Person, name: str) -> None:
+        super().__init__(F(cast(Gated, model).gate_scope or "pk"))
+        now = {_SOMEBODY: user.pk, _SOME_DAY: timezone.now()}
+        self.scopes, values = _compiled(model, name)
+        self.values = [now.get(value, value) for value in values]
+
+    def as_sql(self, compiler: Any, connection: Any, **_: Any) -> tuple[str, list[Any]]:
+        """`column = ANY(ARRAY(SELECT ...))`."""
+        column, params = compiler.compile(self.source_expressions[0])
+        return f"{column} = ANY(ARRAY({self.scopes}))", [*params, *self.values]
