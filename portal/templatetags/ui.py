@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from functools import cache, lru_cache
 from typing import Any
 
 from django import template
@@ -25,25 +26,41 @@ register = template.Library()
 @register.simple_tag
 def icon(name: str, label: object = "", css: str = "") -> SafeString:
     """An icon of the sprite: hidden from screen readers unless it has a label of its own."""
-    href = f"{static('icons.svg')}#{name}"
+    if not label:
+        return _plain_icon(name, css)
+    href, classes = f"{_sprite()}#{name}", f"icon {css}".strip()
+    return format_html('<svg class="{}" role="img" aria-label="{}"><use href="{}"/></svg>', classes, label, href)
+
+
+@cache
+def _sprite() -> str:
+    """Its address does not change while the process runs."""
+    return static("icons.svg")
+
+
+@lru_cache(1000)
+def _plain_icon(name: str, css: str) -> SafeString:
+    """Drawn a hundred times on a page."""
     classes = f"icon {css}".strip()
-    if label:
-        return format_html('<svg class="{}" role="img" aria-label="{}"><use href="{}"/></svg>', classes, label, href)
-    return format_html('<svg class="{}" aria-hidden="true"><use href="{}"/></svg>', classes, href)
+    return format_html('<svg class="{}" aria-hidden="true"><use href="{}#{}"/></svg>', classes, _sprite(), name)
 
 
 @register.simple_tag
 def state(view: Any, size: str = "") -> SafeString:
     """A job's state: icon, word and colour. `view` has label, icon and css; size "lg" for the head of a page."""
-    extra = f" state--{size}" if size else ""
-    return format_html('<span class="state state--{}{}">{}{}</span>', view.css, extra, icon(view.icon), view.label)
+    return _state(f"{view.css} state--{size}" if size else view.css, view.icon, str(view.label))
+
+
+@lru_cache(1000)
+def _state(css: str, sign: str, label: str) -> SafeString:
+    return format_html('<span class="state state--{}">{}{}</span>', css, icon(sign), label)
 
 
 @register.simple_tag
 def outcome(value: str, label: object) -> SafeString:
     """How an act ended, drawn as a state."""
     css, sign = {"done": ("ok", "s-ok"), "refused": ("time", "s-off")}.get(value, ("bad", "s-bad"))
-    return format_html('<span class="state state--{}">{}{}</span>', css, icon(sign), label)
+    return _state(css, sign, str(label))
 
 
 def _ago(seconds: float) -> str:
@@ -85,14 +102,20 @@ def short(moment: datetime) -> str:
 
 def said(local: datetime, form: str) -> str:
     """A date in words; in Portuguese months and days of the week are written small."""
+    return _said(local.replace(tzinfo=None), form, get_language() or "")
+
+
+@lru_cache(4000)
+def _said(local: datetime, form: str, language: str) -> str:
+    """The same rows are drawn again and again, and Django takes long to write a date."""
     text = date_format(local, form)
-    return text.lower() if (get_language() or "").startswith("pt") else text
+    return text.lower() if language.startswith("pt") else text
 
 
 @register.filter
 def exact(moment: datetime) -> str:
     """To the second, in figures that cannot be taken for another day."""
-    return date_format(timezone.localtime(moment), pgettext("date and time to the second", "Y-m-d H:i:s"))
+    return said(timezone.localtime(moment), pgettext("date and time to the second", "Y-m-d H:i:s"))
 
 
 @register.filter
