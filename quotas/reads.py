@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 
-from django.db.models import Q, QuerySet, Sum
+from django.db.models import OuterRef, QuerySet, Subquery, Sum
 from django.db.models.functions import Coalesce
 
 from access import gate
 from projects.models import Membership, Project
-from quotas.models import Allocation
+from quotas.models import Allocation, Hold
 from quotas.services import Balance
 
 
@@ -56,8 +56,10 @@ def _percent(part: int, whole: int | None) -> float:
 
 
 def _with_committed(rows: QuerySet[Allocation]) -> list[AllocationLine]:
-    open_holds = Sum("holds__gpu_minutes", filter=Q(holds__released_at=None))
-    rows = rows.annotate(committed=Coalesce(open_holds, 0)).select_related("project")
+    """By the index of open holds: those of jobs that are over are many, and count for nothing."""
+    open_holds = Hold.objects.filter(allocation=OuterRef("pk"), released_at=None).order_by().values("allocation")
+    committed = Subquery(open_holds.annotate(sum=Sum("gpu_minutes")).values("sum"))
+    rows = rows.annotate(committed=Coalesce(committed, 0)).select_related("project")
     return [AllocationLine(row, Balance(row.gpu_minutes, row.used_gpu_minutes, row.committed)) for row in rows]
 
 

@@ -103,6 +103,7 @@ class Job(models.Model):
             models.Index(fields=["project", "-id"], name="job_project"),
             models.Index(fields=["owner", "-id"], name="job_owner"),
             models.Index(fields=["project", "state", "-id"], name="job_project_state"),
+            models.Index(fields=["owner", "-ended_at"], name="job_owner_ended", condition=Q(ended_at__isnull=False)),
             models.Index(fields=["project", "phase"], name="job_open", condition=Q(phase__in=[p.value for p in OPEN])),
             models.Index(fields=["id"], name="job_requested", condition=Q(phase=Phase.REQUESTED.value)),
             models.Index(fields=["cluster", "slurm_job_id"], name="job_slurm_id"),

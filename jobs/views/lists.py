@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
+from django.db.models import Count, Subquery
 from django.http import HttpResponse
 from django.shortcuts import render
 
@@ -15,6 +16,7 @@ from accounts.http import SignedInRequest
 from cluster.models import Node, Partition
 from jobs.models import Job, JobQuerySet
 from jobs.states import OPEN, State
+from projects.models import Project
 
 PAGE = 50
 OF_NODE = 500  # running jobs the cluster page reads at the most
@@ -57,7 +59,8 @@ def _filtered(request: SignedInRequest, asked: dict[str, Any]) -> JobQuerySet:
     if asked["whose"] == "mine":
         rows = rows.filter(owner=request.user)
     if asked["project_code"]:
-        rows = rows.filter(project__code=asked["project_code"])
+        project = Project.objects.filter(code=asked["project_code"]).values("pk")[:1]
+        rows = rows.filter(project=Subquery(project))  # as one value, so that the rows come by their index
     if asked["state"]:
         rows = rows.filter(phase__in=OPEN) if asked["state"] == "open" else rows.filter(state=asked["state"])
     if asked["q"]:
@@ -71,12 +74,10 @@ def _filtered(request: SignedInRequest, asked: dict[str, Any]) -> JobQuerySet:
 @login_required
 def cluster(request: SignedInRequest) -> HttpResponse:
     """Nodes, their GPUs, the partitions and their queues, as last seen."""
-    busy = Job.objects.filter(state__in=(State.RUNNING, State.ENDING)).with_names()
+    busy = Job.objects.filter(state__in=(State.RUNNING, State.ENDING)).open().with_names()
     running = list(gate.allowing(busy, request.user, Permission.JOB_VIEW).order_by("-pk")[:OF_NODE])
-    waiting = Job.objects.filter(state=State.WAITING).values_list("partition", flat=True)
-    queue: dict[str, int] = {}
-    for name in waiting:
-        queue[name] = queue.get(name, 0) + 1
+    waiting = Job.objects.filter(state=State.WAITING).open().order_by().values_list("partition")
+    queue = dict(waiting.annotate(n=Count("pk")))
     nodes = list(Node.objects.all())
     partitions = [
         {"row": row, "waiting": queue.get(row.name, 0), "nodes": [n for n in nodes if n.name in row.node_names]}

@@ -227,6 +227,11 @@ def squares(mine: int, busy: int, free: int, off: int, label: object) -> SafeStr
     )
 
 
+@cache
+def _address(name: str) -> str:
+    return reverse(name)
+
+
 @register.simple_tag(takes_context=True)
 def nav(context: dict[str, Any], name: str, sign: str, text: object, count: object = "") -> SafeString:
     """A link of the main navigation; it knows whether the page shown belongs to it, and its key (shortcuts.js)."""
@@ -236,7 +241,7 @@ def nav(context: dict[str, Any], name: str, sign: str, text: object, count: obje
     here = shown == name or (page == "list" and of_room == room and shown != "jobs:submit")
     return format_html(
         '<a href="{}" data-go="{}"{}>{}{}{}</a>',
-        reverse(name), room if page == "list" else page, SafeString(' aria-current="page"') if here else "",
+        _address(name), room if page == "list" else page, SafeString(' aria-current="page"') if here else "",
         icon(sign), text, format_html('<span class="n">{}</span>', count) if count else "",
     )  # fmt: skip
 
