@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from functools import cache
 
 import pgtrigger
 from django.conf import settings
@@ -20,6 +21,14 @@ from jobs.states import NEXT, OPEN, Phase, State, View, view
 from projects.models import Project
 from quotas.models import Allocation
 
+_NONE = "00000000-0000-0000-0000-000000000000"
+
+
+@cache
+def _address() -> str:
+    """Asked for once: a list has many, and finding out takes longer than filling in."""
+    return reverse("jobs:detail", args=[_NONE])
+
 
 class Source(models.TextChoices):
     """Who asked Slurm for it."""
@@ -36,8 +45,11 @@ class JobQuerySet(models.QuerySet["Job"]):
         return self.filter(phase__in=OPEN)
 
     def with_names(self) -> JobQuerySet:
-        """With what a list shows of its relations."""
-        return self.select_related("project", "owner", "allocation").defer("script")
+        """With what a list shows of its relations, and without what it does not show."""
+        own = [field.attname for field in Job._meta.concrete_fields if field.name not in ("script", "environment")]
+        names = ("project__code", "project__title", "owner__username", "owner__display_name", "allocation__code",
+                 "allocation__title")  # fmt: skip
+        return self.select_related("project", "owner", "allocation").only(*own, *names)
 
     def before(self, cursor: str | None) -> JobQuerySet:
         """The page after this id, newest first (keyset: ids sort by time)."""
@@ -126,7 +138,7 @@ class Job(models.Model):
 
     def get_absolute_url(self) -> str:
         """The job's page."""
-        return reverse("jobs:detail", args=[self.pk])
+        return _address().replace(_NONE, str(self.pk))
 
     @property
     def view(self) -> View:
