@@ -9,10 +9,11 @@ The scope model has `memberships` (role rows with user, starts_at, ends_at) and 
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cache
 from typing import Any, Protocol, TypeVar, cast
 
+from django.contrib.postgres.expressions import ArraySubquery
 from django.core.exceptions import ValidationError
 from django.db.models import BooleanField, Exists, F, Func, Model, OuterRef, Q, QuerySet
 from django.db.models.manager import BaseManager
@@ -47,10 +48,10 @@ def allowing(queryset: QuerySet[M], user: Person, permission: Permission) -> Que
     if site_can(user, permission):
         return queryset
     model = cast(Gated, queryset.model)
-    allowed = Q(_Held(queryset.model, user, codename(permission)))
+    allowed = _held(queryset.model, user, codename(permission))
     own = codename(permission, Scope.OWN)
     if model.gate_owner and _declares(queryset.model, own):
-        allowed |= Q(**{model.gate_owner: user}) & Q(_Held(queryset.model, user, own))
+        allowed |= Q(**{model.gate_owner: user}) & _held(queryset.model, user, own)
     return queryset.filter(allowed)
 
 
@@ -117,30 +118,15 @@ def _scopes(model: type[Model], user_id: int, name: str, now: datetime) -> Query
     return _active_members(scope, user_id, now).filter(Exists(held)).order_by().values("pk")
 
 
-_SOMEBODY, _SOME_DAY = -1, datetime.min.replace(tzinfo=UTC)  # stand for the values in what is compiled once
+class _AnyOf(Func):
+    """`column = ANY(ARRAY(SELECT ...))`: PostgreSQL finds the scopes first and then reads the rows by their index, the
+    newest only; as a plain subquery it joined all of them first."""
 
-
-@cache
-def _compiled(model: type[Model], name: str) -> tuple[str, tuple[Any, ...]]:
-    return _scopes(model, _SOMEBODY, name, _SOME_DAY).query.sql_with_params()
-
-
-class _Held(Func):
-    """The row's scope is one on which the person holds this now.
-
-    An array, so that PostgreSQL finds the scopes first and then reads the rows by their index, the newest only; as a
-    subquery it joined all of them first. Its text is the same for everybody and written once.
-    """
-
+    template, arg_joiner = "%(expressions)s)", " = ANY("
     output_field = BooleanField()
 
-    def __init__(self, model: type[Model], user: Person, name: str) -> None:
-        super().__init__(F(cast(Gated, model).gate_scope or "pk"))
-        now = {_SOMEBODY: user.pk, _SOME_DAY: timezone.now()}
-        self.scopes, values = _compiled(model, name)
-        self.values = [now.get(value, value) for value in values]
 
-    def as_sql(self, compiler: Any, connection: Any, **_: Any) -> tuple[str, list[Any]]:
-        """`column = ANY(ARRAY(SELECT ...))`."""
-        column, params = compiler.compile(self.source_expressions[0])
-        return f"{column} = ANY(ARRAY({self.scopes}))", [*params, *self.values]
+def _held(model: type[Model], user: Person, name: str) -> Q:
+    """The row's scope is one on which the person holds this now."""
+    scopes = _scopes(model, user.pk, name, timezone.now())
+    return Q(_AnyOf(F(cast(Gated, model).gate_scope or "pk"), ArraySubquery(scopes)))
