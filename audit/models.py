@@ -93,5 +93,19 @@ class AuditEvent(models.Model):
 
     @property
     def door(self) -> str:
-        """The kind of door it came through, in words; a code that is not known any more stays as it is."""
-        return str(Channel(self.channel).label) if self.channel in Channel.values else self.channel
+        """The kind of door it came through, in words."""
+        return _words(Channel, self.channel)
+
+    def get_action_display(self) -> str:
+        """In words. Django's own way translates the whole catalogue for every row."""
+        return _words(Action, self.action)
+
+    def get_outcome_display(self) -> str:
+        """In words."""
+        return _words(Outcome, self.outcome)
+
+
+def _words(kind: type[models.TextChoices], code: str) -> str:
+    """A code's label; one that is not known any more stays as it is."""
+    known = kind._value2member_map_.get(code)
+    return str(known.label) if known else code  # type: ignore[attr-defined]

@@ -9,6 +9,7 @@ from typing import Any
 
 from django import template
 from django.forms import BoundField, CheckboxInput, CheckboxSelectMultiple, Select
+from django.template import Context
 from django.templatetags.static import static
 from django.urls import reverse
 from django.utils import timezone
@@ -230,6 +231,15 @@ def squares(mine: int, busy: int, free: int, off: int, label: object) -> SafeStr
 @cache
 def _address(name: str) -> str:
     return reverse(name)
+
+
+@register.simple_tag(takes_context=True)
+def once(context: Context, name: str) -> SafeString:
+    """Include a template; where a page has it twice, at the side and above, it is written once."""
+    drawn: dict[str, SafeString] = context["request"].__dict__.setdefault("_drawn", {})
+    if name not in drawn:
+        drawn[name] = context.template.engine.get_template(name).render(context)  # type: ignore[union-attr]
+    return drawn[name]
 
 
 @register.simple_tag(takes_context=True)
