@@ -12,7 +12,7 @@ from django.utils.functional import SimpleLazyObject
 
 from access import gate
 from access.permissions import Permission
-from access.roles import grants_of
+from access.roles import Role, grants_of
 from cluster.models import Cluster
 from jobs.models import Job
 from projects.models import Membership
@@ -51,13 +51,13 @@ def _picture_for(user: Any) -> Any:
 
 
 def _memberships(user: Any) -> list[dict[str, Any]]:
-    rows = Membership.objects.active().filter(user=user).select_related("project").order_by("project__title")
+    rows = Membership.objects.active().filter(user=user).order_by("project__title")
     return [
         {
-            "code": row.project.code,
-            "title": row.project.title,
-            "role": row.get_role_display(),
-            "can_submit": Permission.JOB_SUBMIT in grants_of(row.role),
+            "code": code,
+            "title": title,
+            "role": Role(role).label,
+            "can_submit": Permission.JOB_SUBMIT in grants_of(role),
         }
-        for row in rows
+        for code, title, role in rows.values_list("project__code", "project__title", "role")
     ]
