@@ -17,7 +17,10 @@ BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 
 @dataclasses.dataclass(frozen=True)
 class Figure:
-    """One row: what was measured, beside what, and whether it reaches what was set; `good` None where nothing was."""
+    """One row: what was measured, beside what, and whether it reaches what was set; `good` None where nothing was.
+
+    `must` marks what is no matter of speed: nothing lost, nothing doubled, the same bytes.
+    """
 
     number: str
     what: str
@@ -26,6 +29,7 @@ class Figure:
     ratio: str = "–"
     goal: str = "–"
     good: bool | None = None
+    must: bool = False
 
     def cells(self) -> list[str]:
         mark = {True: "yes", False: "**no**", None: ""}[self.good]

@@ -143,6 +143,7 @@ def while_killed(place: Place, count: int, kills: int) -> Figure:
         f"all accepted after {taken:.0f} s",
         goal="0 and 0",
         good=lost == doubled == 0,
+        must=True,
     )
 
 

@@ -124,5 +124,5 @@ def download(place: Place, output: Output) -> Figure:
     same = hashlib.sha256(answer.body).digest() == hashlib.sha256(output.path.read_bytes()).digest()
     return Figure(
         "P9", f"download of {len(answer.body) / 1e6:.0f} MB", f"{len(answer.body) / 1e6 / taken:.0f} MB/s",
-        "SHA-256 of the file: " + ("the same" if same else "another"), goal="the same", good=same,
+        "SHA-256 of the file: " + ("the same" if same else "another"), goal="the same", good=same, must=True,
     )  # fmt: skip
