@@ -32,7 +32,7 @@ _HANDOVERS = """
 INSERT INTO jobs_handover (id, job_id, cluster_id, attempt, token, outcome, began_at, error, slurm_job_id, submit_time, uid,
   run_submit_time, working_directory, stdout_path, stderr_path, accepted_at, released_at, ticket, ticket_expires_at,
   ticket_restart_count)
-SELECT handover, job, (SELECT min(id) FROM cluster_cluster), 1, md5('token' || g), 'accepted', made, '', 10000000 + g, made,
+SELECT handover, job, (SELECT min(id) FROM cluster_cluster), 1, md5('token' || made || g), 'accepted', made, '', 10000000 + g, made,
   uid_number, made, '/srv/var/projects/' || code, '/srv/var/projects/' || code || '/logs/seed.out', '', made, made, 'seed',
   now() + interval '10 years', 0 FROM seed"""
 _RUNS = """

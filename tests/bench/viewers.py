@@ -74,8 +74,8 @@ class Viewer(asyncio.Protocol):
             kind, payload = taken
             if kind in (TEXT, BINARY):
                 self.hear(kind, payload)
-            elif kind == PING and self.transport:
-                self.transport.write(b"\x8a\x80\0\0\0\0")
+            elif kind == PING and self.transport:  # the other side counts only its own words said back
+                self.transport.write(bytes([0x8A, 0x80 | len(payload)]) + bytes(4) + payload)
             elif kind == CLOSE:
                 self.close()
 
