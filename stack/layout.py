@@ -98,4 +98,10 @@ def find(checkout: Path, var: Path, port: int | None, settings: Sequence[str] = 
 
 
 def remember(stack: Stack) -> None:
-    (stack.var / "port.json").write_text(json.dumps({"port": stack.port}))
+    (stack.var / "port.json").write_text(json.dumps({"port": stack.port, "settings": stack.settings}))
+
+
+def same_settings(stack: Stack) -> bool:
+    """Whether a stack that runs was started with these; none asked for is whatever it has."""
+    kept = json.loads((stack.var / "port.json").read_text())
+    return not stack.settings or list(stack.settings) == kept.get("settings")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from stack import card, control, database, stamps
 from stack.fault import Fault
-from stack.layout import Stack
+from stack.layout import Stack, same_settings
 from stack.service import choose
 from stack.table import table
 
@@ -34,7 +34,7 @@ ROOMS = (
 
 def up(stack: Stack, names: list[str], say: Say = print) -> None:
     """Idempotent. `names` narrows it to some services and what they need; empty means all, and the demo."""
-    if stack.settings and control.supervisor(stack) is not None:
+    if control.supervisor(stack) is not None and not same_settings(stack):
         raise Fault("The stack runs already, with the settings it was started with: make down first.")
     services = table(stack)
     chosen = choose(services, names)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from stack import __main__ as command
-from stack import demo, identities, ldif, pidfile
+from stack import demo, identities, layout, ldif, pidfile
 from stack.environment import environment
 from stack.fault import Fault
 from stack.layout import Stack
@@ -29,6 +30,13 @@ def test_what_a_service_needs_comes_first(stack: Stack) -> None:
     assert names == ["munge", "mariadb", "slurmdbd", "slurmctld", "slurmrestd"]
     with pytest.raises(Fault, match="no service nothing"):
         choose(services, ["slurm", "nothing"])
+
+
+def test_a_stack_knows_the_settings_it_was_started_with(stack: Stack) -> None:
+    layout.remember(replace(stack, settings=("BANCADA_A=1",)))
+    assert layout.same_settings(stack)  # none asked for
+    assert layout.same_settings(replace(stack, settings=("BANCADA_A=1",)))
+    assert not layout.same_settings(replace(stack, settings=("BANCADA_A=2",)))
 
 
 def test_every_service_stands_after_what_it_needs(stack: Stack) -> None:
