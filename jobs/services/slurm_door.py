@@ -1,24 +1,5 @@
-"""The process's own doors to Slurm, opened once and kept alive."""
+"""The cluster's doors to Slurm, as this room's services call them."""
 
-from __future__ import annotations
+from cluster.slurm_door import accounts, gateway
 
-from functools import cache
-
-from django.conf import settings
-
-import slurm
-from slurm.contract import Accounts, Gateway
-
-DEADLINE = 12.0  # seconds: slurmrestd itself takes 9 to say that slurmctld is away
-
-
-@cache
-def gateway() -> Gateway:
-    """The ordinary door, as `settings.SLURM_URL` says."""
-    return slurm.connect(settings.SLURM_URL, signer=settings.SIGNER_SOCKET, conf=settings.SLURM_CONF, deadline=DEADLINE)
-
-
-@cache
-def accounts() -> Accounts:
-    """The administrator's door; only the worker's uid is given its token."""
-    return slurm.accounts(settings.SLURM_URL, signer=settings.SIGNER_SOCKET, conf=settings.SLURM_CONF)
+__all__ = ["accounts", "gateway"]
