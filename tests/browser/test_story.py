@@ -18,7 +18,7 @@ for n in $(seq 1 12); do python3 -c 'import sys, time; print("tick", sys.argv[1]
 exit 3
 """
 TRAINING = """#!/bin/bash
-python3 -u examples/train_digits.py --epochs 6 --pause 0.3
+python3 -u examples/train_digits.py --epochs 15 --pause 1
 """
 
 

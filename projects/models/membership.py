@@ -1,64 +1,16 @@
-"""Who works together: a project, its members, and the django-guardian grants that follow from membership."""
+"""Who works together: a person's role in a project over an interval."""
 
 from __future__ import annotations
 
 from django.conf import settings
-from django.contrib.postgres.fields import ArrayField
-from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
-from guardian.models import UserObjectPermissionBase
 
-from access.permissions import Permission, model_permissions
+from access.permissions import Permission
 from access.roles import Role
-
-code_validator = RegexValidator(r"\A[a-z][a-z0-9_-]{1,30}\Z", _("Use 2 to 31 lower-case letters, digits, _ or -."))
-
-
-class ProjectState(models.TextChoices):
-    """A project takes work, or only shows what was."""
-
-    ACTIVE = "active", _("active")
-    ARCHIVED = "archived", _("archived")
-
-
-class Project(models.Model):
-    """One project: a Slurm account, a Unix group and a folder, shown as one thing."""
-
-    code = models.CharField(_("code"), max_length=31, unique=True, validators=[code_validator])
-    title = models.CharField(_("title"), max_length=120)
-    organization = models.CharField(_("organization"), max_length=120, blank=True)
-    state = models.CharField(_("state"), max_length=10, choices=ProjectState.choices, default=ProjectState.ACTIVE)
-    slurm_account = models.CharField(_("Slurm account"), max_length=31, unique=True, validators=[code_validator])
-    unix_group = models.CharField(_("Unix group"), max_length=32)
-    folder = models.CharField(_("folder"), max_length=300)
-    partitions = ArrayField(models.CharField(max_length=60), verbose_name=_("partitions"), default=list)
-    created_at = models.DateTimeField(default=timezone.now)
-
-    gate_scope, gate_owner, gate_view = "", "", Permission.PROJECT_VIEW
-
-    class Meta:
-        ordering = ("title",)
-        permissions = model_permissions()  # type: ignore[assignment]
-
-    def __str__(self) -> str:
-        return self.title
-
-    @property
-    def takes_work(self) -> bool:
-        """Whether new jobs may be asked for."""
-        return self.state == ProjectState.ACTIVE
-
-
-class ProjectGrant(UserObjectPermissionBase):
-    """A django-guardian grant on a project; written only by projects.services from a membership."""
-
-    content_object = models.ForeignKey(Project, on_delete=models.CASCADE)
-
-    class Meta(UserObjectPermissionBase.Meta):
-        pass
+from projects.models.project import Project
 
 
 class OnEnd(models.TextChoices):
@@ -90,6 +42,8 @@ class Membership(models.Model):
     why = models.CharField(max_length=300, blank=True)
     ended_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
     on_end = models.CharField(max_length=10, choices=OnEnd.choices, default=OnEnd.FINISH)
+
+    gate_scope, gate_owner, gate_view = "project", "user", Permission.PROJECT_VIEW
 
     objects = MembershipQuerySet.as_manager()
 
