@@ -11,6 +11,7 @@ from access import gate
 from projects.models import Membership, Project
 from quotas.models import Allocation, Hold
 from quotas.services import Balance
+from quotas.services.holding import STILL_HELD
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ def _percent(part: int, whole: int | None) -> float:
 def _with_committed(rows: QuerySet[Allocation]) -> list[AllocationLine]:
     """By the index of open holds: those of jobs that are over are many, and count for nothing."""
     open_holds = Hold.objects.filter(allocation=OuterRef("pk"), released_at=None).order_by().values("allocation")
-    committed = Subquery(open_holds.annotate(sum=Sum("gpu_minutes")).values("sum"))
+    committed = Subquery(open_holds.annotate(sum=Sum(STILL_HELD)).values("sum"))
     rows = rows.annotate(committed=Coalesce(committed, 0)).select_related("project")
     return [AllocationLine(row, Balance(row.gpu_minutes, row.used_gpu_minutes, row.committed)) for row in rows]
 

@@ -145,6 +145,9 @@ def _write(
         allocation=allocation.code,
     )  # fmt: skip
     # last: others who spend this allocation wait from here on
-    quotas.hold(allocation=allocation, reference=str(job.pk), gpus=spec.total_gpus, minutes=spec.time_limit_minutes)
+    quotas.hold(
+        allocation=allocation, reference=str(job.pk), gpus=spec.total_gpus, minutes=spec.time_limit_minutes,
+        gpu_type=spec.gpu_type, partition=spec.partition, user=by,
+    )  # fmt: skip
     bells.ring(bells.HAND_OVER)
     return job

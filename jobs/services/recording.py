@@ -12,6 +12,7 @@ from audit.actions import Action, Outcome
 from jobs import bells
 from jobs.models import Handover, Job, Run
 from jobs.models.bulk import update_many
+from jobs.services import booking
 from jobs.states import Phase, State, is_over, word
 from quotas import services as quotas
 from slurm.contract import JobRecord
@@ -141,15 +142,7 @@ def tell_story(job: Job, before: str, record: JobRecord) -> None:
 
 
 def settle_hold(job: Job) -> None:
-    """At the end: the allocation gets its part back and the GPU-minutes really used are booked, all runs together."""
-    if job.phase != Phase.ENDED:
-        return
-    runs = Run.objects.filter(handover__job=job)
-    quotas.release(reference=str(job.pk), used_gpu_minutes=sum(map(_gpu_minutes, runs)))
-
-
-def _gpu_minutes(run: Run) -> int:
-    if run.started_at is None or run.ended_at is None:
-        return 0
-    seconds = max(0.0, (run.ended_at - run.started_at).total_seconds())
-    return round(run.gpus * seconds / 60)
+    """At the end: what all runs together used is booked, and the allocation gets the rest back."""
+    if job.phase == Phase.ENDED:
+        booking.book_jobs([job.pk])
+        quotas.release(reference=str(job.pk))

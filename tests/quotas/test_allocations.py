@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
+from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
 from quotas import reads
 from quotas import services as quotas
+from quotas.models import Allocation
 from tests.factories import make_allocation, make_member, make_project
+
+
+def book(allocation: Allocation, *, job: str, gpu_minutes: int) -> None:
+    """One GPU for so many minutes, until now."""
+    now = timezone.now()
+    facts = quotas.RunFacts(
+        run=f"{job}-1", job=job, project_id=allocation.project_id, allocation_id=allocation.pk, user_id=None,
+        login="davi", is_outside=False, partition="gpu", started_at=now - timedelta(minutes=gpu_minutes), ended_at=now,
+        gpus=1, gpu_types={"a100": 1}, cpus=4,
+    )  # fmt: skip
+    quotas.book([facts], now=now)
 
 
 @pytest.mark.django_db
@@ -30,7 +45,8 @@ def test_one_query_says_how_all_allocations_of_a_person_stand(django_assert_num_
     user = make_member(project)
     quotas.hold(allocation=allocation, reference="a", gpus=1, minutes=60)
     quotas.hold(allocation=allocation, reference="b", gpus=2, minutes=60)
-    quotas.release(reference="b", used_gpu_minutes=30)
+    book(allocation, job="b", gpu_minutes=30)
+    quotas.release(reference="b")
     with django_assert_num_queries(1):  # type: ignore[operator]
         [line] = reads.of_person(user)
     assert (line.used_hours, line.committed_hours, line.free_hours) == (0.5, 1.0, 8.5)
@@ -59,8 +75,9 @@ class HoldsHold(TestCase):
                     assert fits
             elif held:
                 reference, most = held.popitem()
-                quotas.release(reference=reference, used_gpu_minutes=most // 2)
-                quotas.release(reference=reference, used_gpu_minutes=most)  # a second time: nothing
+                book(allocation, job=reference, gpu_minutes=most // 2)
+                quotas.release(reference=reference)
+                quotas.release(reference=reference)  # a second time: nothing
             allocation.refresh_from_db()
             balance = quotas.balance(allocation)
             assert balance.used + balance.committed <= 1000 and balance.committed == sum(held.values())

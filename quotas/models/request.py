@@ -1,0 +1,65 @@
+"""What a project asks for beyond what it has: a new allocation, more of one, or a longer one."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from access.ids import uuid7
+from access.permissions import Permission
+from projects.models import Project, Request
+from quotas.models.allocation import Allocation, FundingSource
+
+
+class Kind(models.TextChoices):
+    """What is asked for."""
+
+    NEW = "new", _("a new allocation")
+    MORE = "more", _("more of an allocation")
+    LONGER = "longer", _("a longer period")
+
+
+class AllocationRequest(Request):
+    """One request; `gpu_minutes` is the whole amount wanted afterwards, not the difference."""
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="allocation_requests")
+    allocation = models.ForeignKey(Allocation, on_delete=models.PROTECT, null=True, blank=True, related_name="requests")
+    kind = models.CharField(_("kind"), max_length=8, choices=Kind.choices)
+    title = models.CharField(_("title"), max_length=120, blank=True)
+    funding = models.ForeignKey(FundingSource, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
+    gpus_at_once = models.PositiveIntegerField(_("GPUs at once"), null=True, blank=True)
+    gpu_minutes = models.PositiveBigIntegerField(_("GPU-minutes"), null=True, blank=True)
+    starts_on = models.DateField(_("from"), null=True, blank=True)
+    ends_on = models.DateField(_("until"), null=True, blank=True)
+
+    gate_scope, gate_owner, gate_view = "project", "", Permission.ALLOCATION_REQUEST
+
+    class Meta:
+        ordering = ("-asked_at",)
+        constraints = (
+            models.CheckConstraint(
+                condition=Q(kind=Kind.NEW) | Q(allocation__isnull=False), name="request_names_its_allocation"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.project.code}: {self.get_kind_display()}"
+
+
+class Comment(models.Model):
+    """Something said about a request by either side."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    request = models.ForeignKey(AllocationRequest, on_delete=models.CASCADE, related_name="comments")
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    at = models.DateTimeField(default=timezone.now)
+    text = models.TextField(_("comment"), max_length=4000)
+
+    class Meta:
+        ordering = ("at",)
+
+    def __str__(self) -> str:
+        return self.text[:60]

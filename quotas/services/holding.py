@@ -1,0 +1,105 @@
+"""What an allocation still gives: holding a job's part of it, releasing it, and choosing the allocation to spend."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from django.db import transaction
+from django.db.models import F, Sum
+from django.db.models.functions import Greatest
+from django.utils import timezone
+
+from accounts.models import User
+from projects.models import Project
+from quotas.models import Allocation, Hold
+from quotas.services.limits import OverAllocation, Wish, check
+
+
+class NoAllocation(Exception):
+    """The project has no allocation of that code in force."""
+
+
+# what a job under way may still use beyond what is booked of it already
+STILL_HELD = Greatest(F("gpu_minutes") - F("used_gpu_minutes"), 0)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Balance:
+    """An allocation's GPU-minutes: used, committed by jobs under way, and free (None: no limit)."""
+
+    limit: int | None
+    used: int
+    committed: int
+
+    @property
+    def free(self) -> int | None:
+        """What is left, never negative."""
+        return None if self.limit is None else max(0, self.limit - self.used - self.committed)
+
+
+def choose(project: Project, code: str = "") -> Allocation:
+    """The allocation a request spends: the one named, else the project's default."""
+    rows = Allocation.objects.current().filter(project=project)
+    found = rows.filter(code=code).first() if code else rows.filter(is_default=True).first()
+    if found is None:
+        raise NoAllocation(code)
+    return found
+
+
+def balance(allocation: Allocation) -> Balance:
+    """How the allocation stands now."""
+    committed = allocation.holds.filter(released_at=None).aggregate(sum=Sum(STILL_HELD))["sum"] or 0
+    return Balance(allocation.gpu_minutes, allocation.used_gpu_minutes, committed)
+
+
+@transaction.atomic
+def hold(
+    *, allocation: Allocation, reference: str, gpus: int, minutes: int, gpu_type: str = "", partition: str = "",
+    user: User | None = None,
+) -> Hold:  # fmt: skip
+    """Commit a job's largest possible use; raises OverAllocation with the limit named. Once per reference.
+
+    Last in a transaction: whoever else spends this allocation waits from here to its end.
+    """
+    wish = Wish(gpus=gpus, minutes=minutes, gpu_type=gpu_type, partition=partition, user=user)
+    row = _locked(allocation.pk) if _counts(allocation, gpus) else allocation
+    check(row, wish)
+    return Hold.objects.create(
+        allocation=row, reference=reference, gpus=gpus, gpu_minutes=gpus * minutes, gpu_type=gpu_type, user=user
+    )
+
+
+@transaction.atomic
+def take_again(*, reference: str) -> None:
+    """A job taken for lost is back: what it held counts again, whatever the allocation says by now."""
+    Hold.objects.filter(reference=reference).exclude(released_at=None).update(released_at=None)
+
+
+@transaction.atomic
+def release(*, reference: str) -> None:
+    """Give back what a job held; what it used is booked by itself. A second call does nothing."""
+    Hold.objects.filter(reference=reference, released_at=None).update(released_at=timezone.now())
+
+
+def _locked(pk: int) -> Allocation:
+    """Its amounts are ours until the transaction ends; rows that only name it are written meanwhile all the same."""
+    return Allocation.objects.select_for_update(no_key=True).get(pk=pk)
+
+
+def _counts(allocation: Allocation, gpus: int) -> bool:
+    """Whether others' jobs matter for this one, so that two must not be let in at once."""
+    hours = allocation.gpu_minutes is not None or bool(allocation.gpu_minutes_by_type)
+    return allocation.jobs_submitted is not None or allocation.is_shared or (hours and gpus > 0)
+
+
+__all__ = [
+    "STILL_HELD",
+    "Balance",
+    "NoAllocation",
+    "OverAllocation",
+    "balance",
+    "choose",
+    "hold",
+    "release",
+    "take_again",
+]  # fmt: skip
