@@ -9,6 +9,7 @@ from typing import Any
 from django.db.models import Model
 from django.utils import timezone
 
+from access.compiled import insert
 from audit import context
 from audit.actions import Action, Outcome
 from audit.models import AuditEvent
@@ -19,7 +20,7 @@ _LONGEST = 2000  # characters of one value in `detail`
 def record(action: Action, **facts: Any) -> AuditEvent:
     """Append one event; `facts` as `event` takes them."""
     made = event(action, **facts)
-    made.save(force_insert=True)
+    insert(made)
     return made
 
 

@@ -70,7 +70,7 @@ def submit(request: HttpRequest, idempotency_key: Key = None) -> Status[dict[str
     raw, wrong = asked(request)
     if "project" in wrong:
         raise BadSpec(wrong)
-    project = gate.fetch(Project.objects.all(), request.user, Permission.JOB_SUBMIT, code=raw["project"])
+    project = gate.fetch(Project.objects, request.user, Permission.JOB_SUBMIT, code=raw["project"])
     pace.check(by=_person(request))
     try:
         spec, allocation = services.prepare(raw, project=project)

@@ -13,6 +13,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from access.compiled import Fixed
 from accounts.models import ApiToken, TokenScope, User
 from audit import trail
 from audit.actions import Action
@@ -23,6 +24,7 @@ PREFIX = len(HEAD) + 8  # what names a token in lists, logs and the trail
 LONGEST_DAYS = 365
 MOST = 20  # live tokens of one person
 SEEN_EVERY = timedelta(seconds=60)
+_BY_PREFIX = Fixed(lambda prefix: ApiToken.objects.select_related("user").filter(prefix=prefix).order_by("pk")[:1])
 
 
 class TooManyTokens(Exception):
@@ -90,7 +92,7 @@ def known_token(secret: str) -> ApiToken | None:
     """
     if not SHAPE.fullmatch(secret):
         return None
-    token = ApiToken.objects.select_related("user").filter(prefix=secret[:PREFIX]).first()
+    token = _BY_PREFIX.first(prefix=secret[:PREFIX])
     return token if token is not None and hmac.compare_digest(token.digest, _digest(secret)) else None
 
 

@@ -9,6 +9,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from access.compiled import Fixed, insert
 from accounts.models import User
 from audit import trail
 from audit.actions import Action
@@ -42,9 +43,13 @@ def the_cluster() -> Cluster:
     return Cluster.objects.get_or_create(name=settings.CLUSTER_NAME)[0]
 
 
+_PARTITIONS = Fixed(lambda cluster: Partition.objects.filter(cluster__name=cluster))
+
+
 def partitions_of(project: Project) -> list[Partition]:
     """The partitions of the cluster that the project may use."""
-    return list(Partition.objects.filter(cluster__name=settings.CLUSTER_NAME, name__in=project.partitions))
+    rows = _PARTITIONS.all(cluster=settings.CLUSTER_NAME)
+    return [row for row in rows if row.name in project.partitions]
 
 
 def prepare(raw: dict[str, Any], *, project: Project) -> tuple[specs.JobSpec, Allocation]:
@@ -104,9 +109,7 @@ def cancel(*, job: Job, by: User) -> None:
 
 
 def _cluster_id(partition: str) -> int:
-    return Partition.objects.values_list("cluster_id", flat=True).get(
-        cluster__name=settings.CLUSTER_NAME, name=partition
-    )
+    return next(row.cluster_id for row in _PARTITIONS.all(cluster=settings.CLUSTER_NAME) if row.name == partition)
 
 
 def _earlier(by: User, key: str | None, digest: str) -> Job | None:
@@ -138,7 +141,7 @@ def _write(
         environment=dict(spec.environment), digest=digest, idempotency_key=key or None,
         phase=Phase.REQUESTED, state=State.HANDING,
     )  # fmt: skip
-    job.save(force_insert=True)
+    insert(job)
     trail.record(
         Action.JOB_SUBMITTED, by=by, about=job, project=project, digest=digest, partition=spec.partition,
         gpus=spec.total_gpus, gpu_type=spec.gpu_type, nodes=spec.nodes, minutes=spec.time_limit_minutes,

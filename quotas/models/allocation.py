@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -42,8 +44,11 @@ class AllocationQuerySet(models.QuerySet["Allocation"]):
     """Reads of allocations."""
 
     def current(self) -> AllocationQuerySet:
-        """Within their period today (UTC), and not closed."""
-        today = timezone.now().date()
+        """In force today (UTC)."""
+        return self.in_force(timezone.now().date())
+
+    def in_force(self, today: date) -> AllocationQuerySet:
+        """Within their period on that day, and not closed."""
         return self.filter(Q(ends_on=None) | Q(ends_on__gte=today), starts_on__lte=today, closed_at=None)
 
 

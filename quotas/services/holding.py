@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 from django.db import transaction
 from django.db.models import F, Sum
 from django.db.models.functions import Greatest
 from django.utils import timezone
 
+from access.compiled import Fixed, insert
 from accounts.models import User
 from projects.models import Project
 from quotas.models import Allocation, Hold
@@ -37,10 +39,18 @@ class Balance:
         return None if self.limit is None else max(0, self.limit - self.used - self.committed)
 
 
+_NAMED = Fixed(
+    lambda project, code, today: Allocation.objects.in_force(today).filter(project_id=project, code=code)[:1]
+)
+_DEFAULT = Fixed(
+    lambda project, today: Allocation.objects.in_force(today).filter(project_id=project, is_default=True)[:1]
+)
+
+
 def choose(project: Project, code: str = "") -> Allocation:
     """The allocation a request spends: the one named, else the project's default."""
-    rows = Allocation.objects.current().filter(project=project)
-    found = rows.filter(code=code).first() if code else rows.filter(is_default=True).first()
+    where: dict[str, Any] = {"project": project.pk, "today": timezone.now().date()}
+    found = _NAMED.first(code=code, **where) if code else _DEFAULT.first(**where)
     if found is None:
         raise NoAllocation(code)
     return found
@@ -64,9 +74,11 @@ def hold(
     wish = Wish(gpus=gpus, minutes=minutes, gpu_type=gpu_type, partition=partition, user=user)
     row = _locked(allocation.pk) if _counts(allocation, gpus) else allocation
     check(row, wish)
-    return Hold.objects.create(
+    made = Hold(
         allocation=row, reference=reference, gpus=gpus, gpu_minutes=gpus * minutes, gpu_type=gpu_type, user=user
     )
+    insert(made)
+    return made
 
 
 @transaction.atomic

@@ -1,0 +1,180 @@
+"""Statements of one shape, compiled once: Django writes the SQL the first time, later calls only fill in the values.
+
+Building, resolving and compiling a query takes Django several times as long as PostgreSQL takes to answer it, and
+without a prepared statement PostgreSQL parses and plans it anew each time. What every call of the API asks, and what
+every submission writes, goes through here; all else stays ordinary Django.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from datetime import UTC, date, datetime
+from functools import cache
+from typing import Any, Generic, TypeVar, cast
+from uuid import UUID
+
+from django.db import DEFAULT_DB_ALIAS, connection
+from django.db.backends.postgresql.base import ServerBindingCursor
+from django.db.backends.utils import CursorWrapper
+from django.db.models import Field, Model, QuerySet
+from django.db.models.query import get_related_populators
+
+M = TypeVar("M", bound=Model)
+Row = Sequence[Any]
+
+
+class _Prepared(ServerBindingCursor):
+    """Values travel beside the statement, which the server keeps (settings: BANCADA_DB_PREPARE)."""
+
+    def execute(self, query: Any, params: Any = None, **more: Any) -> Any:
+        execute: Any = super().execute  # type: ignore[misc]
+        return execute(query, params, **{"prepare": True, **more})
+
+
+def cursor() -> CursorWrapper:
+    """Like Django's own, for statements whose text is always the same. Where they are logged, they are to be read."""
+    if connection.queries_logged:
+        return connection.cursor()
+    connection.close_if_health_check_failed()
+    connection.ensure_connection()
+    with connection.wrap_database_errors:
+        raw: Any = cast(Any, _Prepared)(connection.connection)
+    return connection.make_cursor(raw)
+
+
+class Fixed(Generic[M]):
+    """A queryset of one shape. `build` makes it from values by name; it is called once, with marks in their places.
+
+    So what it does may depend on no value: a filter on another field is another shape. No value may be None.
+    """
+
+    def __init__(self, build: Callable[..., QuerySet[M]]) -> None:
+        self._build = build
+        self._shape: _Shape | None = None
+
+    def all(self, **values: Any) -> list[M]:
+        """The rows for these values."""
+        if self._shape is None:
+            self._shape = _compile(self._build, values)
+        return cast(list[M], self._shape.rows(values))
+
+    def first(self, **values: Any) -> M | None:
+        """The first of them."""
+        return next(iter(self.all(**values)), None)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Slot:
+    """A value's place among the parameters, and what the driver wants it to be (its integers tell their size)."""
+
+    name: str
+    kind: type | None
+
+    def fill(self, values: dict[str, Any]) -> Any:
+        value = values[self.name]
+        return value if self.kind is None else self.kind(value)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Shape:
+    """The statement, and how its rows become objects."""
+
+    sql: str
+    params: tuple[Any, ...]
+    model: type[Model]
+    names: list[str]
+    columns: slice
+    converters: dict[int, Any]
+    related: list[Any]
+
+    def rows(self, values: dict[str, Any]) -> list[Model]:
+        params = [part.fill(values) if isinstance(part, _Slot) else part for part in self.params]
+        with cursor() as asking:
+            asking.execute(self.sql, params)
+            return [self._object(row) for row in asking.fetchall()]
+
+    def _object(self, row: Row) -> Model:
+        told = list(row)
+        for place, (converters, expression) in self.converters.items():
+            for convert in converters:
+                told[place] = convert(told[place], expression, connection)
+        made = self.model.from_db(DEFAULT_DB_ALIAS, self.names, told[self.columns])
+        for populator in self.related:
+            populator.populate(told, made)
+        return made
+
+
+def _compile(build: Callable[..., QuerySet[Any]], values: dict[str, Any]) -> _Shape:
+    marks = {_mark(value, number): name for number, (name, value) in enumerate(values.items())}
+    compiler = build(**{name: mark for mark, name in marks.items()}).query.get_compiler(DEFAULT_DB_ALIAS)
+    sql, params = compiler.as_sql()
+    slots = tuple(_slot(param, marks) for param in params)
+    lost = set(values) - {slot.name for slot in slots if isinstance(slot, _Slot)}
+    if lost:
+        raise ValueError(f"not in the statement: {', '.join(sorted(lost))}")
+    columns = compiler.klass_info["select_fields"]
+    first, last = columns[0], columns[-1] + 1
+    return _Shape(
+        sql, slots, compiler.klass_info["model"],
+        [part[0].target.attname for part in compiler.select[first:last]], slice(first, last),
+        compiler.get_converters([part[0] for part in compiler.select]),
+        cast(Any, get_related_populators)(compiler.klass_info, compiler.select, DEFAULT_DB_ALIAS),
+    )  # fmt: skip
+
+
+def _mark(value: Any, number: int) -> Any:
+    """A value of the same type that no statement holds by itself."""
+    match value:
+        case bool():
+            raise TypeError("a truth value is part of the shape")
+        case int():
+            return 2_000_000_011 + number
+        case str():
+            return f"\x02{number}\x03"
+        case UUID():
+            return UUID(int=number + 1)
+        case datetime():
+            return datetime(9000 + number, 1, 1, tzinfo=UTC)
+        case date():
+            return date(9000 + number, 1, 1)
+    raise TypeError(f"no mark for {type(value).__name__}")
+
+
+def _slot(param: Any, marks: dict[Any, str]) -> Any:
+    """The place of a value, where the parameter is its mark."""
+    try:
+        name = marks.get(param)
+    except TypeError:  # a list, a JSON value: none of ours
+        return param
+    if name is None:
+        return param
+    return _Slot(name, type(param) if isinstance(param, int) else None)
+
+
+def insert(row: Model) -> None:
+    """Like `row.save(force_insert=True)`, without signals; for models without parents."""
+    sql, fields, key = _insertion(type(row))
+    values = [field.get_db_prep_save(field.pre_save(row, True), connection) for field in fields]
+    with cursor() as writing:
+        writing.execute(sql, values)
+        if key:
+            setattr(row, key, writing.fetchone()[0])
+    row._state.adding, row._state.db = False, DEFAULT_DB_ALIAS
+
+
+@cache
+def _insertion(model: type[Model]) -> tuple[str, list[Field[Any, Any]], str]:
+    """(the statement, the fields it takes values of, the name of the key that the database makes)."""
+    meta = model._meta
+    made = meta.pk if meta.pk.db_returning else None
+    fields = [field for field in meta.concrete_fields if field is not made]
+    places = ", ".join(_place(field) for field in fields)
+    names = ", ".join(f'"{field.column}"' for field in fields)
+    sql = f'INSERT INTO "{meta.db_table}" ({names}) VALUES ({places})'  # noqa: S608 - names of our own model
+    return (f'{sql} RETURNING "{made.column}"', fields, made.attname) if made else (sql, fields, "")
+
+
+def _place(field: Field[Any, Any]) -> str:
+    ask = getattr(field, "get_placeholder", None)
+    return str(ask(None, None, connection)) if ask else "%s"
