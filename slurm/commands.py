@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import subprocess
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from slurm.contract import Refused, Unanswered, Unreachable
+from slurm.contract import Unanswered, Unreachable
 from slurm.tokens import Token
 
 _UNREACHED = ("Connection refused", "connect failure", "Unable to contact slurm controller", "No route to host")
-_NOTHING = ("Nothing modified", "Nothing deleted", "Nothing new added")  # idempotent sacctmgr says so on its way out
+_TROUBLE = ("Problem", "These associations don't")  # sacctmgr's complaints among what it did
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,32 +29,36 @@ class Commands:
             raise _silence(program, done.stderr or done.stdout)
         return done.stdout
 
-    def change(self, token: Token, program: str, *args: str) -> None:
-        """Run a changing command. sacctmgr's exit status is not to be trusted: read the effect back."""
-        done = self._run(token, program, args)
-        words = (done.stderr + "\n" + done.stdout).strip()
-        if not done.returncode or any(phrase in words for phrase in _NOTHING):
-            return
-        if any(phrase in words for phrase in _UNREACHED):
-            raise Unreachable(f"{program}: {_first(words)}")
-        raise Refused(f"{program}: {_first(words)}")
+    def tell(self, token: Token, program: str, *args: str, lines: Sequence[str], deadline: float) -> list[str]:
+        """Give a command what it is to change, line by line; what it complained of, for people to read.
 
-    def _run(self, token: Token, program: str, args: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
-        argv = [str(Path(self.folder) / program), *args]
+        sacctmgr's exit status only says that some line changed nothing: read the effect back.
+        """
+        done = self._run(token, program, args, text="".join(f"{line}\n" for line in lines), deadline=deadline)
+        if done.returncode < 0:
+            raise Unanswered(f"{program} was ended by signal {-done.returncode}")
+        if done.returncode and any(phrase in done.stderr for phrase in _UNREACHED):
+            raise Unanswered(f"{program}: {_first(done.stderr)}")
+        return list(dict.fromkeys(_complaints(done))) if done.returncode else []
+
+    def _run(
+        self, token: Token, program: str, args: tuple[str, ...], *, text: str = "", deadline: float | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        argv, patience = [str(Path(self.folder) / program), *args], deadline or self.deadline
         try:
             return subprocess.run(
                 argv,
                 env=self._environment(token),
-                stdin=subprocess.DEVNULL,
+                input=text,
                 capture_output=True,
                 encoding="utf-8",
                 errors="replace",
-                timeout=self.deadline,
+                timeout=patience,
                 check=False,
                 cwd="/",
             )
         except subprocess.TimeoutExpired:
-            raise Unanswered(f"{program} did not end within {self.deadline:g} s") from None
+            raise Unanswered(f"{program} did not end within {patience:g} s") from None
         except OSError as error:
             raise Unreachable(f"{program} cannot be run: {error}") from None
 
@@ -71,6 +76,15 @@ class Commands:
 def _silence(program: str, words: str) -> Unreachable | Unanswered:
     kind = Unreachable if any(phrase in words for phrase in _UNREACHED) else Unanswered
     return kind(f"{program}: {_first(words)}")
+
+
+def _complaints(done: subprocess.CompletedProcess[str]) -> Iterator[str]:
+    """All of standard error, and of the rest, where prompts and what was done stand too, the lines in trouble."""
+    for line in done.stderr.splitlines():
+        yield line.strip().removeprefix("sacctmgr: error: ")[:300]
+    for line in done.stdout.splitlines():
+        if line.strip().startswith(_TROUBLE):
+            yield line.strip()[:300]
 
 
 def _first(words: str) -> str:

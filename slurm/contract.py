@@ -5,7 +5,30 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+from slurm.books import Account, Association, Books, Limits, Qos
+
+if TYPE_CHECKING:
+    from slurm.steps import Step
+
+__all__ = [
+    "Account",
+    "Accounts",
+    "Association",
+    "Books",
+    "Gateway",
+    "JobRecord",
+    "Limits",
+    "NodeRecord",
+    "PartitionRecord",
+    "Qos",
+    "Refused",
+    "SlurmError",
+    "Submission",
+    "Unanswered",
+    "Unreachable",
+]
 
 
 class SlurmError(Exception):
@@ -128,31 +151,6 @@ class PartitionRecord:
     allowed_qos: tuple[str, ...] = ()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Limits:
-    """What one QOS enforces: None means no limit. GPU-minutes and minutes; per type under gpus_by_type."""
-
-    gpus_at_once: int | None = None
-    gpus_by_type: Mapping[str, int] = dataclasses.field(default_factory=dict)
-    gpu_minutes: int | None = None
-    gpu_minutes_by_type: Mapping[str, int] = dataclasses.field(default_factory=dict)
-    longest_minutes: int | None = None
-    jobs_submitted: int | None = None
-    jobs_running: int | None = None
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Association:
-    """A user's (or, with user "", an account's) association as slurmdbd has it."""
-
-    account: str
-    user: str = ""
-    partition: str = ""
-    qos: tuple[str, ...] = ()
-    default_qos: str = ""
-    max_submit_jobs: int | None = None
-
-
 class Gateway(Protocol):
     """The ordinary door: submit and act as a person, read as the portal's reader.
 
@@ -194,21 +192,28 @@ class Gateway(Protocol):
 
 
 class Accounts(Protocol):
-    """The administrator's door (sacctmgr as `bancada`): accounts, associations and QOS, each call idempotent."""
+    """The administrator's door (sacctmgr as `bancada`) to slurmdbd's books.
 
-    def ensure_account(self, account: str, *, description: str = "", organization: str = "") -> None: ...
+    Level-triggered: read the books, plan (slurm.plan), carry out, read again. What counts is what the books then say.
+    """
 
-    def ensure_qos(self, qos: str, limits: Limits, *, deny_on_limit: bool = False) -> None: ...
+    def books(self, accounts: Collection[str] | None = None, qos: Collection[str] = ()) -> Books:
+        """What is there: all of it, or only of these accounts and QOS (of absent ones there is just nothing).
 
-    def ensure_user(
-        self, user: str, *, account: str, partitions: Sequence[str], qos: Sequence[str], default_qos: str
-    ) -> None:
-        """One association per partition, whose QOS list is exactly `qos`."""
+        A fixed number of commands whatever there is. Raises Unreachable or Unanswered on silence and on an answer
+        that is cut short, never a part of the books; Refused for what cannot be a name.
+        """
 
-    def stop_user(self, user: str, *, account: str) -> None:
-        """MaxSubmitJobs=0 on the user's associations: stops new jobs, never deletes."""
+    def carry_out(self, steps: Sequence[Step]) -> Sequence[str]:
+        """Do these in order; what Slurm complained of meanwhile, to be shown and not to be decided by.
 
-    def associations(self, account: str) -> Sequence[Association]: ...
+        A step done before changes nothing, a step that cannot be done keeps no other from being done. Raises Refused
+        before anything is done for a name that cannot be one, Unreachable where nothing was done, Unanswered where
+        some may have been: read the books and plan again.
+        """
 
     def cancel_any(self, job_id: int) -> None:
         """Cancel anybody's job as the portal's administrator."""
+
+    def hold_any(self, job_id: int) -> None:
+        """Hold anybody's waiting job so that only an administrator may release it (JobHeldAdmin)."""

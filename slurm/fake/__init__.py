@@ -8,11 +8,11 @@ cluster.turn(minutes=5)                     # its clock is the wall clock plus w
 
 from __future__ import annotations
 
-from slurm.fake.cluster import Cluster, Qos
+from slurm.fake.cluster import Cluster
 from slurm.fake.faults import Health
 from slurm.fake.hardware import Node, Partition
 
-__all__ = ["Cluster", "Health", "Node", "Partition", "Qos", "named", "reset"]
+__all__ = ["Cluster", "Health", "Node", "Partition", "named", "reset"]
 _CLUSTERS: dict[str, Cluster] = {}
 
 

@@ -1,14 +1,16 @@
-"""The Accounts of a fake cluster."""
+"""The Accounts of a fake cluster: takes steps and refuses them as slurmdbd does."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-from slurm import naming
-from slurm.contract import Association, Limits
-from slurm.fake.cluster import Cluster, Membership, Qos
+from slurm import lines, naming
+from slurm.books import Account, Association, Books, Qos
+from slurm.contract import Refused
+from slurm.fake.cluster import Cluster
 from slurm.fake.gateway import FakeGateway
+from slurm.steps import Step, onto
 
 
 @dataclasses.dataclass(frozen=True)
@@ -17,43 +19,60 @@ class FakeAccounts:
 
     cluster: Cluster
 
-    def ensure_account(self, account: str, *, description: str = "", organization: str = "") -> None:
+    def books(self, accounts: Collection[str] | None = None, qos: Collection[str] = ()) -> Books:
+        for name in (*(accounts or ()), *qos):
+            naming.checked(name)
         self.cluster.health.check("slurmdbd")
-        self.cluster.account_names.add(naming.checked(account))
+        with self.cluster.lock:
+            people = [one for one in self.cluster.associations.values() if accounts is None or one.account in accounts]
+            kinds = [one for one in self.cluster.qos.values() if accounts is None or one.name in qos]
+        return Books.of((Account(one.account) for one in people if not one.user), kinds, people, governed=())
 
-    def ensure_qos(self, qos: str, limits: Limits, *, deny_on_limit: bool = False) -> None:
+    def carry_out(self, steps: Sequence[Step]) -> Sequence[str]:
+        for step in steps:
+            lines.line(step)
         self.cluster.health.check("slurmdbd")
-        self.cluster.qos[naming.checked(qos)] = Qos(limits, deny_on_limit)
-
-    def ensure_user(
-        self, user: str, *, account: str, partitions: Sequence[str], qos: Sequence[str], default_qos: str
-    ) -> None:
-        self.cluster.health.check("slurmdbd")
-        known = self.cluster.associations
-        naming.need(account in self.cluster.account_names, f"no account {account}")
-        naming.need(all(one in self.cluster.qos for one in qos), f"not all of these QOS exist: {', '.join(qos)}")
-        naming.need(default_qos in qos, f"{default_qos} is not one of the user's QOS")
-        for partition in partitions:
-            known[account, naming.checked(user), partition] = Membership(tuple(qos), default_qos)
-        for key, member in known.items():
-            if key[:2] == (account, user) and key[2] not in partitions:
-                member.max_submit_jobs = 0
-
-    def stop_user(self, user: str, *, account: str) -> None:
-        self.cluster.health.check("slurmdbd")
-        for (its_account, its_user, _), member in self.cluster.associations.items():
-            if (its_account, its_user) == (account, user):
-                member.max_submit_jobs = 0
-
-    def associations(self, account: str) -> Sequence[Association]:
-        self.cluster.health.check("slurmdbd")
-        return [
-            Association(account, user, partition, member.qos, member.default_qos, member.max_submit_jobs)
-            for (its_account, user, partition), member in self.cluster.associations.items()
-            if its_account == account
-        ]
+        with self.cluster.lock:
+            said = [_taken(self.cluster, step) for step in steps]
+            self.cluster.tick()
+        return [words for words in said if words]
 
     def cancel_any(self, job_id: int) -> None:
         gateway = FakeGateway(self.cluster)
         self.cluster.health.check("slurmrestd", "slurmctld")
         gateway.end(self.cluster.get(job_id))
+
+    def hold_any(self, job_id: int) -> None:
+        self.cluster.health.check("slurmrestd", "slurmctld")
+        with self.cluster.lock:
+            job = self.cluster.get(job_id)
+            if job.is_over:
+                raise Refused("Job has already finished", code=2084)
+            job.held = job.reason = "JobHeldAdmin"
+
+
+def _taken(cluster: Cluster, step: Step) -> str:
+    """Done, or what slurmdbd has against it; what is there is not added, and what is not there not changed."""
+    after = step.after
+    if isinstance(after, Account):
+        cluster.associations.setdefault((after.name, "", ""), Association(after.name))
+    elif isinstance(after, Qos):
+        if step.kind.adds != (after.name in cluster.qos):
+            cluster.qos[after.name] = onto(cluster.qos.get(after.name, after), step)
+    elif (after.account, "", "") not in cluster.associations:
+        return f"This account '{after.account}' doesn't exist."
+    elif step.kind.adds != (after.key in cluster.associations):
+        row = onto(cluster.associations.get(after.key, after), step)
+        said = _objection(cluster, row)
+        cluster.associations |= {} if said else {row.key: row}
+        return said
+    return ""
+
+
+def _objection(cluster: Cluster, row: Association) -> str:
+    unknown = sorted(row.qos - cluster.qos.keys())
+    if unknown:
+        return f"You gave a bad qos '{unknown[0]}'."
+    if row.default_qos and row.default_qos not in row.qos:
+        return "These associations don't have access to their default qos."
+    return ""

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from slurm.contract import Refused, Submission
 
 if TYPE_CHECKING:
-    from slurm.fake.cluster import Cluster, Membership
+    from slurm.books import Association, Limits
+    from slurm.fake.cluster import Cluster
+    from slurm.fake.jobs import FakeJob
 
 
 def check(cluster: Cluster, asked: Submission, user: str) -> None:
     """Raise Refused with the errno the real one answers."""
     if asked.partition not in cluster.partitions:
         raise Refused("Invalid partition name specified", code=2000)
-    member = _membership(cluster, asked, user)
+    member = association(cluster, asked, user)
     if member is None:
         raise Refused("Invalid account or account/partition combination specified", code=2045)
     if asked.qos not in member.qos or asked.qos not in cluster.qos:
@@ -26,24 +29,26 @@ def check(cluster: Cluster, asked: Submission, user: str) -> None:
     _limits(cluster, asked, user, member)
 
 
-def _membership(cluster: Cluster, asked: Submission, user: str) -> Membership | None:
+def association(cluster: Cluster, asked: Submission, user: str) -> Association | None:
+    """The person's row a job counts under: that of its partition, or the one for all."""
     mine = cluster.associations
     return mine.get((asked.account, user, asked.partition)) or mine.get((asked.account, user, ""))
 
 
-def _limits(cluster: Cluster, asked: Submission, user: str, member: Membership) -> None:
+def _limits(cluster: Cluster, asked: Submission, user: str, member: Association) -> None:
     """Only these refuse: too many jobs, and with DenyOnLimit a job that breaks a limit standing alone."""
     waiting = [job for job in cluster.present() if not job.is_over]
-    own = [job for job in waiting if (job.user, job.asked.account) == (user, asked.account)]
+    own = [job for job in waiting if association(cluster, job.asked, job.user) is member]
     of_qos = [job for job in waiting if job.asked.qos == asked.qos]
     qos = cluster.qos[asked.qos]
-    most = qos.limits.jobs_submitted
-    if member.max_submit_jobs is not None and len(own) >= member.max_submit_jobs:
-        raise Refused(_POLICY, code=2050)
-    if most is not None and len(of_qos) >= most:
+    if _is_full(member.limits, own) or _is_full(qos.limits, of_qos):
         raise Refused(_POLICY, code=2050)
     if qos.deny_on_limit and _breaks_alone(cluster, asked):
         raise Refused(_POLICY, code=2050)
+
+
+def _is_full(limits: Limits, jobs: Sequence[FakeJob]) -> bool:
+    return limits.jobs_submitted is not None and len(jobs) >= limits.jobs_submitted
 
 
 def _breaks_alone(cluster: Cluster, asked: Submission) -> bool:

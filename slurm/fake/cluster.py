@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import threading
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from slurm.contract import Limits, Refused, SlurmError, Submission
+from slurm.books import Association, Key, Qos
+from slurm.contract import Refused, SlurmError, Submission
 from slurm.fake import hardware, scheduling
 from slurm.fake.faults import Health
 from slurm.fake.jobs import FakeJob, Run
@@ -23,23 +23,6 @@ TOKEN = re.compile(r"bancada:[0-9a-f]{32}")
 REQUEUE_DELAY = timedelta(seconds=120)
 
 
-@dataclasses.dataclass
-class Qos:
-    """A QOS and what it limits."""
-
-    limits: Limits = dataclasses.field(default_factory=Limits)
-    deny_on_limit: bool = False
-
-
-@dataclasses.dataclass
-class Membership:
-    """A user's association with an account in one partition ("" for all)."""
-
-    qos: tuple[str, ...]
-    default_qos: str
-    max_submit_jobs: int | None = None
-
-
 class Cluster:
     """Safe to share between threads. Attributes are there for tests to look at and to change."""
 
@@ -49,9 +32,8 @@ class Cluster:
         self.nodes = hardware.default_nodes()
         self.partitions = hardware.default_partitions()
         self.users: dict[str, int] = {}
-        self.account_names: set[str] = {"root"}
-        self.qos: dict[str, Qos] = {"normal": Qos()}
-        self.associations: dict[tuple[str, str, str], Membership] = {}  # (account, user, partition)
+        self.qos: dict[str, Qos] = {"normal": Qos("normal")}
+        self.associations: dict[Key, Association] = {("root", "", ""): Association("root")}
         self.every_job: list[FakeJob] = []
         self.next_id = 1
         self.min_job_age = timedelta(seconds=300)
@@ -103,12 +85,13 @@ class Cluster:
         qos: str = "normal",
     ) -> None:
         """An account its users may submit under in these partitions, by this QOS; `users` may give their uids."""
-        self.account_names.add(account)
-        self.qos.setdefault(qos, Qos())
+        self.associations.setdefault((account, "", ""), Association(account))
+        self.qos.setdefault(qos, Qos(qos))
         for user in users:
             self.add_user(user, users[user] if isinstance(users, Mapping) else None)
             for partition in partitions:
-                self.associations[account, user, partition] = Membership((qos,), qos)
+                row = Association(account, user, partition, frozenset({qos}), qos)
+                self.associations[row.key] = row
 
     # -- its jobs
 

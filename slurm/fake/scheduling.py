@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from slurm.fake import hardware
+from slurm.books import Limits
+from slurm.fake import admission, hardware
 from slurm.fake.jobs import FakeJob
 
 if TYPE_CHECKING:
@@ -68,18 +70,48 @@ def _impossible(cluster: Cluster, job: FakeJob, partition: hardware.Partition) -
 
 
 def _limited(cluster: Cluster, job: FakeJob) -> str:
-    """The wall of its QOS: the job waits, it is not refused."""
-    limits = cluster.qos[job.asked.qos].limits
-    mates = [other for other in _running(cluster) if other.asked.qos == job.asked.qos]
-    used = sum(mate.gpus for mate in mates)
-    typed = sum(mate.gpus for mate in mates if mate.asked.gpu_type == job.asked.gpu_type)
+    """The wall of its person, of the account, then of its QOS: the job waits, it is not refused."""
+    member = admission.association(cluster, job.asked, job.user)
+    if member is None:
+        return "InvalidAccount"
+    running = _running(cluster)
+    own = [other for other in running if admission.association(cluster, other.asked, other.user) is member]
+    ours = [other for other in running if other.asked.account == job.asked.account]
+    mates = [other for other in running if other.asked.qos == job.asked.qos]
+    return (
+        _wall(member.limits, own, job, _OF_PERSON)
+        or _wall(_of_all(cluster, job.asked.account), ours, job, _OF_PERSON)
+        or _wall(cluster.qos[job.asked.qos].limits, mates, job, _OF_QOS)
+    )
+
+
+def _of_all(cluster: Cluster, account: str) -> Limits:
+    """Of an account's own row the GPUs: those all its people have at once."""
+    own = cluster.associations[account, "", ""].limits
+    return Limits(own.gpus_at_once, own.gpus_by_type)
+
+
+class _Reasons(NamedTuple):
+    gpus: str
+    jobs: str
+    wall: str
+
+
+_OF_PERSON = _Reasons("AssocGrpGRES", "AssocMaxJobsLimit", "AssocMaxWallDurationPerJobLimit")
+_OF_QOS = _Reasons("QOSGrpGRES", "QOSGrpJobsLimit", "QOSMaxWallDurationPerJobLimit")
+
+
+def _wall(limits: Limits, running: Sequence[FakeJob], job: FakeJob, reasons: _Reasons) -> str:
+    """`running` are the jobs that count against these limits already."""
+    used = sum(mate.gpus for mate in running)
+    typed = sum(mate.gpus for mate in running if mate.asked.gpu_type == job.asked.gpu_type)
     cap = limits.gpus_by_type.get(job.asked.gpu_type)
     if job.gpus and limits.gpus_at_once is not None and used + job.gpus > limits.gpus_at_once:
-        return "QOSGrpGRES"
+        return reasons.gpus
     if job.gpus and cap is not None and typed + job.gpus > cap:
-        return "QOSGrpGRES"
-    if limits.jobs_running is not None and len(mates) >= limits.jobs_running:
-        return "QOSGrpJobsLimit"
+        return reasons.gpus
+    if limits.jobs_running is not None and len(running) >= limits.jobs_running:
+        return reasons.jobs
     if limits.longest_minutes is not None and job.asked.time_limit_minutes > limits.longest_minutes:
-        return "QOSMaxWallDurationPerJobLimit"
+        return reasons.wall
     return ""

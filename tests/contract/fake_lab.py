@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import TypeVar
 
 import slurm
 from slurm import fake
-from tests.contract.lab import Person
+from slurm.books import Limits, Qos
+from slurm.contract import Refused
+from tests.contract.lab import Person, submission
 
 T = TypeVar("T")
 
@@ -26,7 +29,7 @@ class FakeLab:
         self.accounts = slurm.accounts("fake:contract")
         for who, partitions in ((self.davi, ("gpu", "large", "prep")), (self.felipe, ("gpu", "prep"))):
             self.cluster.open_account(who.account, users={who.user: who.uid}, partitions=partitions, qos=who.qos)
-            self.accounts.ensure_qos(who.qos, slurm.contract.Limits(gpus_at_once=8))
+            self.cluster.qos[who.qos] = Qos(who.qos, Limits(gpus_at_once=8))
         self.cluster.add_user("iara", 20009)
 
     def now(self) -> datetime:
@@ -37,6 +40,23 @@ class FakeLab:
 
     def script(self, key: str) -> str:
         return f"#!/bin/bash\n# {key}\n"
+
+    def sbatch(self, person: Person, account: str, *, partition: str = "gpu", gpus: int = 1, minutes: int = 5) -> int:
+        asked = submission(
+            self, person, account=account, qos=account, partition=partition, gpus=gpus, time_limit_minutes=minutes
+        )
+        try:
+            job_id = self.gateway.submit(asked, as_user=person.user)
+        except Refused:
+            return 0
+        self.gateway.release(job_id, as_user=person.user)
+        return job_id
+
+    def another_hand(self, account: str, user: str, *, gpus: int) -> None:
+        for key, row in self.cluster.associations.items():
+            if key[:2] == (account, user):
+                limits = dataclasses.replace(row.limits, gpus_at_once=gpus)
+                self.cluster.associations[key] = dataclasses.replace(row, limits=limits)
 
     def end(self, job_id: int, key: str, *, exit_code: int = 0) -> None:
         self.cluster.finish(job_id, exit_code=exit_code)

@@ -39,6 +39,12 @@ class Lab(Protocol):
     def script(self, key: str) -> str:
         """A batch script that runs until `end` is called with this key."""
 
+    def sbatch(self, person: Person, account: str, *, partition: str = "gpu", gpus: int = 1, minutes: int = 5) -> int:
+        """Typed into a shell, with the QOS that is called as the account; the job's id, 0 if it is refused."""
+
+    def another_hand(self, account: str, user: str, *, gpus: int) -> None:
+        """Somebody with sacctmgr sets GrpTRES of this person's rows."""
+
     def end(self, job_id: int, key: str, *, exit_code: int = 0) -> None: ...
 
     def requeue(self, job_id: int) -> None: ...

@@ -75,10 +75,13 @@ class RealLab:
         return self._stack("exec", "--", *words)
 
     def _stack(self, act: str, *words: str) -> str:
-        argv = [sys.executable, "-m", "stack", act, "--var", str(self.var), *words]
-        done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False)
+        done = self._run(act, *words)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
+
+    def _run(self, act: str, *words: str) -> subprocess.CompletedProcess[str]:
+        argv = [sys.executable, "-m", "stack", act, "--var", str(self.var), *words]
+        return subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False)
 
     def now(self) -> datetime:
         return datetime.now(UTC)
@@ -89,6 +92,19 @@ class RealLab:
     def script(self, key: str) -> str:
         gate = f"/srv/var/home/gate-{key}"
         return f"#!/bin/bash\nwhile [ ! -s {gate} ]; do sleep 0.2; done\nexit $(cat {gate})\n"
+
+    def sbatch(self, person: Person, account: str, *, partition: str = "gpu", gpus: int = 1, minutes: int = 5) -> int:
+        words = [f"--account={account}", f"--qos={account}", f"--partition={partition}", f"--time={minutes}"]
+        words += [f"--gres=gpu:a100:{gpus}"] if gpus else []
+        argv = ["sbatch", "--parsable", "--output=/dev/null", "--chdir=/tmp", *words, "--wrap", "sleep 600"]
+        done = self._run("exec", "--user", person.user, "--", *argv)
+        assert done.returncode == 0 or "submit limit" in done.stderr or "Invalid" in done.stderr, done.stderr
+        return int(done.stdout) if done.returncode == 0 else 0
+
+    def another_hand(self, account: str, user: str, *, gpus: int) -> None:
+        where = ["where", f"name={user}", f"account={account}"]
+        argv = ["env", "SLURM_CONF=/srv/var/slurm/slurm.conf", "sacctmgr", "-i", "modify", "user", *where]
+        self._stack("exec", "--user", "bancada-slurmctld", "--", *argv, "set", f"GrpTRES=gres/gpu={gpus}")
 
     def end(self, job_id: int, key: str, *, exit_code: int = 0) -> None:
         (self.var / f"home/gate-{key}").write_text(f"{exit_code}\n")

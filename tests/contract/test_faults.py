@@ -64,7 +64,7 @@ def test_without_slurmdbd_nothing_is_said_to_be_absent(lab: Lab) -> None:
         with pytest.raises((Unreachable, Unanswered)):
             lab.gateway.accounting(since=began)
         with pytest.raises((Unreachable, Unanswered)):
-            lab.accounts.associations("visao")
+            lab.accounts.books(["visao"])
         job_id = lab.gateway.submit(asked, as_user="davi")
         assert job_id in {job.job_id for job in lab.gateway.jobs()}
     lab.until(lambda: _found(lab, asked.comment, began))

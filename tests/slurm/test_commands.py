@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from slurm.commands import Commands
-from slurm.contract import Refused, Unanswered, Unreachable
+from slurm.contract import Unanswered, Unreachable
 from slurm.tokens import Token
 
 TOKEN = Token("bancada-read", time.time() + 60, "the-token")
@@ -73,18 +73,30 @@ def test_a_slow_command_is_ended(tmp_path: Path) -> None:
 
 def test_a_command_that_is_not_there(tmp_path: Path) -> None:
     commands = Commands("/etc/slurm/slurm.conf", 5, str(tmp_path))
-    for act in (commands.read, commands.change):
-        with pytest.raises(Unreachable):
-            act(TOKEN, "squeue")
-
-
-@pytest.mark.parametrize("words", ["Nothing modified", " Nothing new added.", "Nothing deleted"])
-def test_a_change_that_was_there_already(tmp_path: Path, words: str) -> None:
-    command(tmp_path, f"print({words!r}); sys.exit(1)").change(TOKEN, "squeue")
-
-
-def test_a_change_that_is_refused_or_does_not_arrive(tmp_path: Path) -> None:
-    with pytest.raises(Refused, match="does not exist"):
-        command(tmp_path, "print(' The account x does not exist'); sys.exit(1)").change(TOKEN, "squeue")
     with pytest.raises(Unreachable):
-        command(tmp_path, "print('error: Connection refused', file=sys.stderr); sys.exit(1)").change(TOKEN, "squeue")
+        commands.read(TOKEN, "squeue")
+    with pytest.raises(Unreachable):
+        commands.tell(TOKEN, "squeue", lines=["quit"], deadline=5)
+
+
+def tell(folder: Path, body: str, *lines: str, deadline: float = 10) -> list[str]:
+    return command(folder, body).tell(TOKEN, "squeue", lines=lines, deadline=deadline)
+
+
+def test_lines_are_given_and_what_was_said_of_them_is_read(tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+    assert tell(tmp_path, f"open({str(seen)!r}, 'w').write(sys.stdin.read())", "add qos é", "quit") == []
+    assert seen.read_text() == "add qos é\nquit\n"
+    echo = "print('sacctmgr: add qos error\\n Adding QOS(s)\\n  error')"
+    assert tell(tmp_path, echo) == []
+    bad = f"{echo}; print(' Problem adding accounts: no'); print('sacctmgr: error: bad', file=sys.stderr); sys.exit(1)"
+    assert tell(tmp_path, bad) == ["bad", "Problem adding accounts: no"]
+    assert tell(tmp_path, "print(' Nothing modified'); sys.exit(1)") == []
+
+
+def test_lines_that_did_not_arrive_or_only_perhaps(tmp_path: Path) -> None:
+    for body in ("print('error: Connection refused', file=sys.stderr); sys.exit(1)", "os.kill(os.getpid(), 9)"):
+        with pytest.raises(Unanswered):
+            tell(tmp_path, body)
+    with pytest.raises(Unanswered, match="within"):
+        tell(tmp_path, "time.sleep(30)", deadline=0.5)

@@ -9,7 +9,8 @@ import pytest
 
 import slurm
 from slurm import fake
-from slurm.contract import Limits, Refused, Submission, Unanswered, Unreachable
+from slurm.books import Limits, Qos
+from slurm.contract import Refused, Submission, Unanswered, Unreachable
 from slurm.fake.gateway import FakeGateway
 
 ASKED = Submission(
@@ -146,13 +147,12 @@ def test_a_requeue_runs_again_after_its_delay(cluster: fake.Cluster, gateway: Fa
 
 
 def test_limits_of_a_qos(cluster: fake.Cluster, gateway: FakeGateway) -> None:
-    accounts = slurm.accounts("fake:scenes")
     for limits, reason in (
         (Limits(gpus_by_type={"a100": 0}), "QOSGrpGRES"),
         (Limits(jobs_running=0), "QOSGrpJobsLimit"),
         (Limits(longest_minutes=5), "QOSMaxWallDurationPerJobLimit"),
     ):
-        accounts.ensure_qos("q", limits)
+        cluster.qos["q"] = Qos("q", limits)
         assert gateway.job(run(gateway)).reason == reason  # type: ignore[union-attr]
 
 
