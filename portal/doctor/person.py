@@ -167,7 +167,7 @@ def _associations(user: User | None) -> Iterator[Finding]:
     """Whether Slurm's accounting knows the person in each project's account."""
     for project in Project.objects.filter(memberships__in=Membership.objects.active().filter(user=user)):
         try:
-            rows = slurm_door.accounts().associations(project.slurm_account)
+            rows = slurm_door.accounts().books([project.slurm_account]).associations.values()
         except SlurmError as error:
             yield _bad("association", str(error), "run doctor without --user")
             return
