@@ -111,7 +111,10 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 DATABASES: dict[str, Any] = {"default": env.db("DATABASE_URL", default="postgres:///bancada")}
 DATABASES["default"]["CONN_MAX_AGE"] = env.int("BANCADA_DB_KEEP_SECONDS", default=300)
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
-DATABASES["default"].setdefault("OPTIONS", {})["options"] = (
+# statements that are the same each time are kept by the server; a pooler that cannot keep them needs this off
+_keeps = env.bool("BANCADA_DB_PREPARE", default=True)
+DATABASES["default"].setdefault("OPTIONS", {})["prepare_threshold"] = 1_000_000 if _keeps else None  # only those asked
+DATABASES["default"]["OPTIONS"]["options"] = (
     "-c statement_timeout=30000 -c lock_timeout=10000 -c idle_in_transaction_session_timeout=60000"
 )
 
@@ -184,6 +187,12 @@ LDAP_OPERATOR_GROUPS: list[str] = _groups(env.str("LDAP_OPERATOR_GROUPS", defaul
 LDAP_AUDITOR_GROUPS: list[str] = _groups(env.str("LDAP_AUDITOR_GROUPS", default="bancada-auditors"))
 LDAP_DEADLINE_SECONDS: float = env.float("LDAP_DEADLINE_SECONDS", default=4.0)
 LDAP_PASSWORD_URL: str = env.str("LDAP_PASSWORD_URL", default="")  # where the institution lets people change it
+
+# --- Slurm's accounting -------------------------------------------------------------------------------------------
+# what another hand changed in it: "report" shows it, "restore" puts it back; "observe": nothing is written there at all
+RECONCILE: str = env.str("BANCADA_RECONCILE", default="report")
+REMOVALS_PER_PASS: int = env.int("BANCADA_REMOVALS_PER_PASS", default=50)  # what one comparison may take away at most
+SITE_HOOK: str = env.str("BANCADA_SITE_HOOK", default="")  # makes a project's missing group or folder (docs/operate.md)
 
 # --- sign-in throttling: failures within the cool-off of a login from one source, of a login, of a source -----------
 SIGN_IN_LIMITS: dict[str, int] = {

@@ -18,6 +18,7 @@ class Enforcement(models.Model):
     change_applied = models.PositiveBigIntegerField(default=0)
     digest = models.CharField(max_length=64, blank=True)  # of what was wanted when it was applied
     applied_at = models.DateTimeField(null=True, blank=True)
+    looked_at = models.DateTimeField(null=True, blank=True)  # at its people's logins, its group and folder
     checked_at = models.DateTimeField(null=True, blank=True)
     error = models.CharField(max_length=500, blank=True)
     seen = models.JSONField(default=dict)

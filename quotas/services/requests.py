@@ -1,0 +1,90 @@
+"""Asking for a new allocation, for more or for longer; talking about it; the decision, which makes it so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import transaction
+
+from accounts.models import User
+from audit import trail
+from audit.actions import Action
+from projects.models import Project, RequestState
+from projects.services import decide, lock
+from quotas.models import Allocation, AllocationRequest, Comment, Kind
+from quotas.services.allocations import change_allocation, create_allocation
+
+_WANTED = ("gpus_at_once", "gpu_minutes", "ends_on")
+
+
+@transaction.atomic
+def ask(*, project: Project, kind: str, by: User, **fields: Any) -> AllocationRequest:
+    """Write the request down; `fields` are AllocationRequest's own. Raises ValidationError."""
+    row = AllocationRequest(project=project, kind=Kind(kind), asked_by=by, **fields)
+    row.full_clean()
+    row.save()
+    trail.record(
+        Action.ALLOCATION_REQUESTED, by=by, about=row, project=project, kind=row.kind, why=row.why,
+        allocation=row.allocation.code if row.allocation else None, **{name: getattr(row, name) for name in _WANTED},
+    )  # fmt: skip
+    return row
+
+
+@transaction.atomic
+def comment(*, request: AllocationRequest, by: User, text: str) -> Comment:
+    """Say something about a request, open or decided. Raises ValidationError."""
+    row = Comment(request=request, by=by, text=text)
+    row.full_clean()
+    row.save()
+    trail.record(Action.ALLOCATION_COMMENTED, by=by, about=request, project=request.project, text=text)
+    return row
+
+
+@transaction.atomic
+def approve(*, request: AllocationRequest, by: User, answer: str = "", **granted: Any) -> Allocation:
+    """Give what was asked for, or what `granted` says instead. Raises Decided, ValidationError."""
+    lock(request.project)
+    row = decide(request, RequestState.APPROVED, by=by, answer=answer)
+    given = {name: getattr(row, name) for name in _WANTED} | granted
+    if row.kind == Kind.NEW or row.allocation is None:
+        allocation = _new(row, by, given)
+        row.allocation = allocation
+        row.save(update_fields=["allocation"])
+    else:
+        wanted = {name: value for name, value in given.items() if value is not None}
+        allocation = change_allocation(allocation=row.allocation, by=by, why=row.why, **wanted)
+    _decided(row, by)
+    return allocation
+
+
+def _new(row: AllocationRequest, by: User, given: dict[str, Any]) -> Allocation:
+    fields = {"code": _free_code(row.project), "title": row.title, "funding": row.funding, "starts_on": row.starts_on}
+    return create_allocation(project=row.project, by=by, qos="", **(fields | given))
+
+
+def _free_code(project: Project) -> str:
+    """a1, a2 and so on: the first the project does not have."""
+    taken = set(Allocation.objects.filter(project=project).values_list("code", flat=True))
+    return next(code for code in (f"a{n}" for n in range(1, len(taken) + 2)) if code not in taken)
+
+
+@transaction.atomic
+def refuse(*, request: AllocationRequest, by: User, answer: str) -> AllocationRequest:
+    """Say no, with words. Raises Decided."""
+    row = decide(request, RequestState.REFUSED, by=by, answer=answer)
+    _decided(row, by)
+    return row
+
+
+@transaction.atomic
+def withdraw(*, request: AllocationRequest, by: User) -> AllocationRequest:
+    """The project needs it no more. Raises Decided."""
+    row = decide(request, RequestState.WITHDRAWN, by=by, answer="")
+    _decided(row, by)
+    return row
+
+
+def _decided(row: AllocationRequest, by: User) -> None:
+    trail.record(
+        Action.ALLOCATION_DECIDED, by=by, about=row, project=row.project, decision=row.state, answer=row.answer
+    )
