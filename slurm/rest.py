@@ -49,7 +49,7 @@ class RestGateway:
 
     def release(self, job_id: int, *, as_user: str) -> None:
         try:
-            self._hold(job_id, False, as_user)
+            self.hold_with(self.tokens.of(as_user), job_id, held=False)
         except Refused:
             # "not available now" may come with the hold gone: what counts is whether it still is held
             record = self.job(job_id, as_user=as_user)
@@ -57,10 +57,10 @@ class RestGateway:
                 raise
 
     def hold(self, job_id: int, *, as_user: str) -> None:
-        self._hold(job_id, True, as_user)
+        self.hold_with(self.tokens.of(as_user), job_id)
 
-    def _hold(self, job_id: int, held: bool, as_user: str) -> None:
-        token = self.tokens.of(as_user)
+    def hold_with(self, token: Token, job_id: int, *, held: bool = True) -> None:
+        """What an administrator holds only an administrator releases."""
         self.wire.post(self._path(f"job/{int(job_id)}", token), token, self._spoken(token).hold_body(held))
 
     def cancel(self, job_id: int, *, as_user: str) -> None:

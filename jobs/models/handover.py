@@ -122,6 +122,7 @@ class IntentKind(models.TextChoices):
     ADOPT = "adopt", "adopt"  # the token was found: take the job as ours and release it
     RESUBMIT = "resubmit", "resubmit"  # neither daemon has it: hand it over again
     RELEASE = "release", "release"  # accepted and recorded, still held
+    HOLD = "hold", "hold"  # its owner has left the project, which wants queued jobs held
 
 
 ONLY_CANCEL = (

@@ -119,6 +119,7 @@ def _take_in(cluster: Cluster, project: Project, record: JobRecord) -> None:
     nodes = max(1, record.node_count)
     job = Job(
         cluster=cluster, project=project, owner=owner, source=Source.OUTSIDE,
+        allocation=project.allocations.filter(qos=record.qos).first(),
         owner_login=(owner.username if owner else record.user or str(record.uid))[:64],
         name=_name(record), partition=record.partition[:60], created_at=record.submit_time,
         gpu_type=next(iter(record.gpu_types), "")[:40], gpus=record.gpus // nodes, nodes=nodes,

@@ -247,6 +247,23 @@ def _release(intent: Intent) -> str:
     return "released"
 
 
+def _hold(intent: Intent) -> str:
+    """A waiting job stays in the queue and does not start, until an administrator says so."""
+    job = _lock_free(intent.job_id)
+    handover = job.handovers.filter(outcome=HandoverOutcome.ACCEPTED).order_by("-attempt").first()
+    if handover is None:
+        return "not in Slurm"
+    record = same_job(handover)
+    if record is None or "PENDING" not in record.states:
+        return "does not wait"
+    slurm_door.accounts().hold_any(record.job_id)
+    after = same_job(handover)
+    if after is not None:
+        observe(handover, after)
+    trail.record(Action.JOB_HELD, about=job, project=job.project, slurm_job_id=record.job_id)
+    return "held"
+
+
 def _lock_free(pk: UUID) -> Job:
     return Job.objects.select_related("project", "owner", "allocation", "cluster").defer("script").get(pk=pk)
 
@@ -262,4 +279,5 @@ _ACTS: dict[IntentKind, Callable[[Intent], str]] = {
     IntentKind.ADOPT: _adopt,
     IntentKind.RESUBMIT: _resubmit,
     IntentKind.RELEASE: _release,
+    IntentKind.HOLD: _hold,
 }

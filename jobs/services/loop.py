@@ -11,7 +11,7 @@ from django.db import close_old_connections
 
 from cluster import services as clusters
 from cluster.models import Cluster
-from jobs.services import asking, following, slurm_door
+from jobs.services import asking, booking, following, left_behind, slurm_door
 from slurm.contract import Gateway, SlurmError
 
 log = structlog.get_logger(__name__)
@@ -22,6 +22,7 @@ NODES_CHANGED = 15.0  # where jobs began or ended, the nodes are looked at soone
 BUSY, STEADY, IDLE = 5.0, 10.0, 30.0
 LIVELY = 30.0  # seconds after a change in which another is likely
 NODES, PARTITIONS, VERSION = 30.0, 60.0, 600.0
+PEOPLE, USAGE = 5.0, 60.0  # our own rows only: who has left, and what runs have used so far
 
 
 class Follower:
@@ -33,7 +34,7 @@ class Follower:
         self.running: frozenset[following.Key] = frozenset()
         self.nodes_at = self.moved_at = 0.0
         self.pulse: following.Pulse | None = None
-        self.due: dict[str, float] = {"version": 0, "nodes": 0, "partitions": 0, "jobs": 0}
+        self.due: dict[str, float] = dict.fromkeys(self._parts(), 0.0)
 
     def step(self) -> float:
         """Do what is due; seconds until the next thing is."""
@@ -46,7 +47,10 @@ class Follower:
         return min(GLANCE, max(0.1, min(self.due.values()) - self.clock()))
 
     def _parts(self) -> dict[str, Callable[[Cluster], float]]:
-        return {"version": self._version, "nodes": self._nodes, "partitions": self._partitions, "jobs": self._jobs}
+        return {
+            "version": self._version, "nodes": self._nodes, "partitions": self._partitions, "jobs": self._jobs,
+            "people": self._people, "usage": self._usage,
+        }  # fmt: skip
 
     def _look(self, cluster: Cluster, part: str, look: Callable[[Cluster], float]) -> float:
         try:
@@ -77,6 +81,14 @@ class Follower:
             self.running = running
             self.due["nodes"] = min(self.due["nodes"], self.nodes_at + NODES_CHANGED)
         return self._pace(following.pulse(cluster))
+
+    def _people(self, cluster: Cluster) -> float:
+        left_behind.follow_memberships(cluster)
+        return PEOPLE
+
+    def _usage(self, cluster: Cluster) -> float:
+        booking.book_under_way(cluster)
+        return USAGE
 
     def _pace(self, pulse: following.Pulse) -> float:
         if pulse != self.pulse:

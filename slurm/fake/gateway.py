@@ -44,6 +44,8 @@ class FakeGateway:
         job = self._own(job_id, user, code=2010)
         if job.is_over:
             raise Refused("Job has already finished", code=2084)
+        if job.held == "JobHeldAdmin":
+            raise Refused("Access/permission denied", code=2002)
         job.held, job.reason = held, held
         if not held and not job.was_released:
             job.was_released, job.run.eligible_time = True, self.cluster.now
