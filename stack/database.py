@@ -13,21 +13,23 @@ Say = Callable[[str], None]
 COLLECT = ["collectstatic", "--noinput", "--clear", "-v", "0", "--ignore", "django_htmx"]
 
 
-def prepare(stack: Stack, say: Say) -> None:
-    """Migrations, roles and grants, the demo's rows, static files."""
+def prepare(stack: Stack, say: Say) -> bool:
+    """Migrations, roles and grants, the demo's rows, static files; whether the demo was filled in just now."""
     if not (stack.checkout / "manage.py").exists():
-        return
+        return False
     code = sorted(stack.checkout.glob("*/migrations/*.py")) + sorted(stack.checkout.glob("portal/**/*.py"))
     _once(stack, "setup_roles", code, ["setup_roles"], say)
     seed = list(stack.checkout.glob("*/management/commands/seed_demo.py"))
-    if seed:
-        _once(stack, "seed_demo", [*seed, *code, stack.var / "demo.json"], ["seed_demo"], say)
+    filled = bool(seed) and _once(stack, "seed_demo", [*seed, *code, stack.var / "demo.json"], ["seed_demo"], say)
     files = [path for path in (stack.checkout / "static").rglob("*") if path.is_file()]
     _once(stack, "collectstatic", files, COLLECT, say)
+    return filled
 
 
-def _once(stack: Stack, name: str, files: list[Path], words: list[str], say: Say) -> None:
-    if not stamps.fresh(stack, name, files):
-        manage.run(stack, *words)
-        stamps.keep(stack, name, files)
-        say(f"{name:<16} done")
+def _once(stack: Stack, name: str, files: list[Path], words: list[str], say: Say) -> bool:
+    if stamps.fresh(stack, name, files):
+        return False
+    manage.run(stack, *words)
+    stamps.keep(stack, name, files)
+    say(f"{name:<16} done")
+    return True

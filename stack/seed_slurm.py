@@ -1,11 +1,10 @@
-"""What Slurm's accounting must know of the demo: the portal's two users, accounts, QOS and associations per project."""
+"""What Slurm's accounting must know before the portal can fill it: the cluster, and the portal's two users."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
-from stack import demo, shell
+from stack import shell
 from stack.fault import Fault
 
 ENV = {"SLURM_CONF": "/srv/var/slurm/slurm.conf"}
@@ -20,21 +19,7 @@ def cluster() -> None:
             "add user bancada account=root adminlevel=Admin",
             "add user bancada-read account=root adminlevel=Operator",
         )
-
-
-def projects() -> None:
-    """Once slurmctld has told slurmdbd which TRES there are."""
-    if not DONE.exists():
-        sacctmgr(*(line for project in demo.PROJECTS for line in _project(project)))
         DONE.touch()
-
-
-def _project(project: demo.DemoProject) -> Iterator[str]:
-    qos = f"qos={project.qos} defaultqos={project.qos}"
-    yield f"add qos {project.qos} flags=NoDecay grptres=gres/gpu=8 description={project.code}"
-    yield f"add account {project.code} description={project.code} organization=demo {qos}"
-    users = [member.user for member in project.members() if member.roles[project.code] != "viewer"]
-    yield f"add user {','.join(users)} account={project.code} partition={','.join(project.partitions)} {qos}"
 
 
 def sacctmgr(*lines: str) -> None:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from stack import card, control, database, stamps
+from stack import card, control, database, manage, stamps
 from stack.fault import Fault
 from stack.layout import Stack, same_settings
 from stack.service import choose
@@ -41,13 +41,14 @@ def up(stack: Stack, names: list[str], say: Say = print) -> None:
     portal = [service.name for service in chosen if "portal" in service.sets]
     ground = [service.name for service in chosen if "portal" not in service.sets]
     _start_ground(stack, ground, say)
-    if any("postgres" in service.after for service in chosen):
-        database.prepare(stack, say)
+    filled = any("postgres" in service.after for service in chosen) and database.prepare(stack, say)
     if portal:
         _start_portal(stack, portal, say)
     if not names:
         if any(service.name == "web" for service in services):
             wait(stack)
+        if filled:  # the worker tells Slurm's accounting of the demo's projects
+            manage.run(stack, "limits", "--wait", "40")
         card.write(stack)
         card.show(stack)
 

@@ -156,7 +156,6 @@ def _slurmctld(stack: Stack) -> Service:
         sets=("slurm",),
         env=ENV,
         ready=lambda: shell.works(["scontrol", "ping"], env=ENV),
-        finish=seed_slurm.projects,
         port="slurmctld",
         grace=20,
     )

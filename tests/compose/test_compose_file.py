@@ -15,7 +15,7 @@ from stack.layout import FOLDERS, Stack
 from stack.table import table
 
 ROOT = Path(__file__).resolve().parents[2]
-ONCE = {"init", "migrate", "seed-slurm", "story"}
+ONCE = {"init", "migrate", "story"}
 ROOT_BY_NEED = {"init", "opener", "slurmd-gpu01", "slurmd-gpu02", "slurmd-big01", "slurmd-prep01"}
 STORES = {"run-pg", "run-redis", "run-mariadb"}
 

@@ -1,0 +1,42 @@
+"""`manage.py limits`: whether Slurm's accounting is as the portal wants it, project by project. Exit 1 where not."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from projects.models import Project
+
+SOON = 0.2  # seconds between two looks
+
+
+class Command(BaseCommand):
+    """Reads our own rows only: the worker applies and compares."""
+
+    help = "Say of each project whether Slurm's accounting is as the portal wants it."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Waiting is for scripts that have just changed something."""
+        parser.add_argument("--wait", type=float, default=0.0, metavar="SECONDS", help="until all is applied")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """One line a project that is not as it should be."""
+        deadline = time.monotonic() + options["wait"]
+        while found := list(_unwell()):
+            if time.monotonic() >= deadline:
+                self.stdout.write("\n".join(found))
+                raise CommandError(f"{len(found)} projects are not as wanted in Slurm")
+            time.sleep(SOON)
+        self.stdout.write(f"{Project.objects.count()} projects as wanted in Slurm")
+
+
+def _unwell() -> Iterator[str]:
+    for project in Project.objects.select_related("enforcement").order_by("code"):
+        row = getattr(project, "enforcement", None)
+        if row is None or row.change_applied < project.change:
+            yield f"{project.code}: waiting{f' ({row.error})' if row and row.error else ''}"
+        elif row.differences:
+            yield f"{project.code}: {len(row.differences)} differences"
