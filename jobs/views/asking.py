@@ -28,6 +28,7 @@ FIELD_OF_LIMIT = {
     "gpu_minutes": "time_limit_minutes",
     "longest_minutes": "time_limit_minutes",
     "jobs_submitted": "allocation",
+    "partition": "partition",
 }
 
 

@@ -1,0 +1,81 @@
+"""A preview says just what a change would do, and leaves nothing behind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from access.roles import Role
+from audit.models import AuditEvent
+from jobs.services import handing, previewing
+from projects import services as projects
+from projects.models import Project
+from quotas import services as quotas
+from quotas.models import Allocation
+from quotas.services import applying, ticks
+from slurm import fake
+from slurm.steps import Kind
+from tests.factories import make_member
+from tests.jobs.conftest import Bench
+
+
+@pytest.fixture(autouse=True)
+def everybody_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ticks, "on_system", lambda _login: True)
+
+
+@pytest.fixture
+def waiting(bench: Bench, cluster: fake.Cluster) -> Any:
+    """Two GPUs for an hour, waiting."""
+    applying.apply()
+    cluster.is_scheduling = False
+    job = bench.submit()
+    handing.hand_over()
+    return job
+
+
+@pytest.mark.parametrize(
+    ("change", "limit"),
+    [
+        ({"gpus_at_once": 1}, "gpus_at_once"),
+        ({"gpus_by_type": {"a100": 1}}, "gpus_at_once"),
+        ({"longest_minutes": 30}, "longest_minutes"),
+        ({"gpu_minutes": 100}, "gpu_minutes"),
+        ({"partitions": ["prep"]}, "partition"),
+        ({"jobs_running": 0}, "jobs_running"),
+        ({"gpus_at_once": 2}, None),
+    ],
+)
+def test_a_lower_limit_names_the_jobs_it_blocks(bench: Bench, waiting: Any, change: Any, limit: str | None) -> None:
+    events = AuditEvent.objects.count()
+    found = previewing.preview(
+        bench.project, lambda: quotas.change_allocation(allocation=bench.allocation, by=None, **change)
+    )
+    assert [(job.pk, name) for job, name in found.blocked] == ([(waiting.pk, limit)] if limit else [])
+    assert {step.qos for step in found.steps if step.kind == Kind.CHANGE_QOS} <= {bench.allocation.qos}
+    assert found.steps
+    assert AuditEvent.objects.count() == events
+    before = Allocation.objects.get(pk=bench.allocation.pk)
+    assert all(getattr(before, name) == getattr(bench.allocation, name) for name in change)
+
+
+def test_removing_somebody_stops_them_and_names_their_jobs(bench: Bench, waiting: Any) -> None:
+    make_member(bench.project, Role.PI)
+    membership = bench.user.memberships.get(ends_at=None)
+    found = previewing.preview(bench.project, lambda: projects.remove_member(membership=membership, by=None))
+    assert [name for _job, name in found.blocked] == ["member"]
+    assert {(step.kind, step.user) for step in found.steps} >= {(Kind.STOP_USER, bench.user.username)}
+    assert bench.user.memberships.filter(ends_at=None).exists()
+
+
+def test_archiving_closes_all(bench: Bench, waiting: Any) -> None:
+    found = previewing.preview(bench.project, lambda: projects.archive_project(project=bench.project, by=None))
+    assert [name for _job, name in found.blocked] == ["project"]
+    assert Project.objects.get(pk=bench.project.pk).takes_work
+
+
+def test_what_the_change_raises_comes_through(bench: Bench, waiting: Any) -> None:
+    membership = make_member(bench.project, Role.PI).memberships.get()
+    with pytest.raises(projects.LastPI):
+        previewing.preview(bench.project, lambda: projects.remove_member(membership=membership, by=None))
