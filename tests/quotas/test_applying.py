@@ -18,7 +18,7 @@ from projects import services as projects
 from projects.models import Project
 from quotas import services as quotas
 from quotas.models import Enforcement
-from quotas.services import applying, reconciling
+from quotas.services import applying, drift, reconciling
 from quotas.services.alone import LOCK
 from slurm import fake
 from slurm.books import Association, Limits
@@ -238,3 +238,24 @@ def test_silence_is_raised_and_not_taken_for_an_empty_answer(slurm: fake.Cluster
     slurm.health.down.add("slurmdbd")
     with pytest.raises(Unreachable):
         slurm_door.accounts().books(None)
+
+
+def test_what_a_hand_changed_in_a_qos_is_adopted_or_put_back(project: Project, slurm: fake.Cluster) -> None:
+    allocation, operator = make_allocation(project), make_user(site_role="operator")
+    applying.apply()
+    slurm.qos[allocation.qos] = dataclasses.replace(
+        slurm.qos[allocation.qos], limits=Limits(gpus_at_once=99, gpu_minutes=60_000, longest_minutes=2880)
+    )
+    reconciling.reconcile()
+    assert drift.adopt(project=project, by=operator) == 1
+    allocation.refresh_from_db()
+    assert allocation.gpus_at_once == 99
+    applying.apply()
+    assert reconciling.reconcile() == 0 and slurm.qos[allocation.qos].limits.gpus_at_once == 99
+    with pytest.raises(drift.NothingToDo):
+        drift.restore(project=project, by=operator)
+    slurm.qos[allocation.qos] = dataclasses.replace(slurm.qos[allocation.qos], limits=Limits())
+    reconciling.reconcile()
+    assert drift.restore(project=project, by=operator) == 3
+    applying.apply()
+    assert slurm.qos[allocation.qos].limits.gpus_at_once == 99
