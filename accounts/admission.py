@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import uuid
+
 from accounts import services
 from accounts.directory import find, groups
 from accounts.directory.conversation import Conversation, conversation
 from accounts.directory.entries import Entry
-from accounts.directory.errors import NotAdmitted, Reason
+from accounts.directory.errors import NotAdmitted, Reason, Rejected
 from accounts.models import User
 
 
@@ -27,6 +29,18 @@ def person_by_login(username: str) -> User:
     """Somebody who need not have signed in yet, for whoever adds them. Raises Rejected, NotAdmitted, DirectoryDown."""
     with conversation() as talk:
         return admit(talk, find.by_login(talk, username))
+
+
+def person_by_id(directory_id: uuid.UUID) -> User:
+    """Somebody chosen from a search, by the directory's own id; they need not have signed in yet.
+
+    Raises Rejected (nobody, or locked), NotAdmitted, DirectoryDown.
+    """
+    with conversation() as talk:
+        entry = find.by_id(talk, directory_id)
+        if entry is None or entry.locked:
+            raise Rejected(Reason.UNKNOWN if entry is None else Reason.LOCKED)
+        return admit(talk, entry)
 
 
 def _make_way(talk: Conversation, entry: Entry, other: User) -> None:

@@ -1,4 +1,4 @@
-"""What the directory says of one person now: asked before the worker acts for them."""
+"""What the directory says of people now: of one before the worker acts for them, of many while somebody searches."""
 
 from __future__ import annotations
 
@@ -6,6 +6,11 @@ from accounts.directory import find
 from accounts.directory.conversation import conversation
 from accounts.directory.entries import Entry
 from accounts.directory.errors import DirectoryDown, Reason, Rejected
+from accounts.directory.find import SHORTEST, TooShort
+from accounts.directory.patience import Turns
+
+_SEARCHES = Turns()  # of their own: a search never takes the place of a sign-in
+SEARCH_SECONDS = 3.0
 
 
 def directory_entry(username: str) -> Entry | None:
@@ -22,4 +27,13 @@ def directory_entry(username: str) -> Entry | None:
         return None
 
 
-__all__ = ["DirectoryDown", "Entry", "directory_entry"]
+def search(words: str) -> list[Entry]:
+    """People whose login, name or mail holds these words: at most 20, locked ones too.
+
+    Raises TooShort for fewer than SHORTEST letters, DirectoryDown.
+    """
+    with conversation(seconds=SEARCH_SECONDS, turns=_SEARCHES) as talk:
+        return find.search(talk, words)
+
+
+__all__ = ["SHORTEST", "DirectoryDown", "Entry", "TooShort", "directory_entry", "search"]

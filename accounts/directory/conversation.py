@@ -29,6 +29,9 @@ NOT_A_MATCH = (
 )
 
 
+LIMITS = (ldap.SIZELIMIT_EXCEEDED, ldap.ADMINLIMIT_EXCEEDED)
+
+
 class Conversation:
     """Searches and password checks on one connection."""
 
@@ -50,6 +53,21 @@ class Conversation:
         except ldap.LDAPError as error:
             raise down(error, f"search below {base}") from error
         return [(dn, {name.lower(): values for name, values in found.items()}) for dn, found in rows if dn is not None]
+
+    def some(self, base: str, filter_text: str, attributes: Sequence[str], most: int) -> list[Row]:
+        """At most `most` rows below `base`, and no more than the server wants to give. Raises DirectoryDown."""
+        rows: list[Row] = []
+        try:
+            message = self._link.search_ext(base, ldap.SCOPE_SUBTREE, filter_text, list(attributes), sizelimit=most)
+            kind = None
+            while kind != ldap.RES_SEARCH_RESULT:  # one by one: what came before the limit counts
+                kind, found, *_rest = self._link.result3(message, all=0, timeout=self._deadline.left())
+                rows += [(dn, {name.lower(): values for name, values in more.items()}) for dn, more in found if dn]
+        except LIMITS:
+            pass
+        except ldap.LDAPError as error:
+            raise down(error, f"search below {base}") from error
+        return rows[:most]
 
     def check_password(self, dn: str, password: str) -> Policy:
         """Bind as a person, then as the portal again; what the password policy said. Raises Rejected, NotAdmitted."""

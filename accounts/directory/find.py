@@ -1,7 +1,8 @@
-"""Finding a person in the directory: by what was typed (exactly one or nobody), or by the directory's own id."""
+"""Finding people in the directory: by login (exactly one or nobody), by the directory's own id, or by a few words."""
 
 from __future__ import annotations
 
+import unicodedata
 import uuid
 from collections.abc import Iterable
 
@@ -17,6 +18,8 @@ log = structlog.get_logger(__name__)
 
 _AT_ONCE = 50  # ids in one filter
 LONGEST_LOGIN = 150
+MOST_FOUND = 20  # people of one search
+SHORTEST, LONGEST_WORDS, MOST_WORDS = 2, 100, 4
 
 
 def by_login(talk: Conversation, typed: str) -> Entry:
@@ -50,3 +53,36 @@ def by_ids(talk: Conversation, ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, Entr
             else:
                 found[entry.directory_id] = entry
     return found
+
+
+class TooShort(ValueError):
+    """Fewer than SHORTEST letters say nothing."""
+
+
+def search(talk: Conversation, words: str) -> list[Entry]:
+    """At most MOST_FOUND people in whose login, name or mail each of the words stands, by name; locked ones too.
+
+    Raises TooShort, or DirectoryDown.
+    """
+    filter_text = "(&{}{})".format(settings.LDAP_USER_FILTER % {"user": "*"}, "".join(map(_holds, _split(words))))
+    found = []
+    for dn, attributes in talk.some(settings.LDAP_USER_BASE, filter_text, wanted_attributes(), MOST_FOUND):
+        try:
+            found.append(entry_of(dn, attributes))
+        except Unusable as error:
+            log.info("entry of no use", dn=dn, why=str(error))
+    return sorted(found, key=lambda entry: (entry.name.casefold(), entry.username))
+
+
+def _split(words: str) -> list[str]:
+    """What was typed without what no entry holds."""
+    clean = "".join(" " if unicodedata.category(letter)[0] == "C" else letter for letter in words[:LONGEST_WORDS])
+    if sum(map(str.isalnum, clean)) < SHORTEST:
+        raise TooShort(words)
+    return clean.split()[:MOST_WORDS]
+
+
+def _holds(word: str) -> str:
+    text = escape_filter_chars(word)
+    names = dict.fromkeys((settings.LDAP_LOGIN_ATTRIBUTE, settings.LDAP_NAME_ATTRIBUTE, "mail"))
+    return f"(|{''.join(f'({name}=*{text}*)' for name in names)})"
