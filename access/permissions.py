@@ -9,6 +9,7 @@ class Permission(StrEnum):
     """What a person may do. The value is the codename of the django-guardian grant."""
 
     PROJECT_VIEW = "project_view"
+    PROJECT_LEAD = "project_lead"
     MEMBER_MANAGE = "member_manage"
     ALLOCATION_REQUEST = "allocation_request"
     JOB_VIEW = "job_view"
@@ -33,6 +34,7 @@ OWN_SUFFIX = "_own"
 
 PROJECT_PERMISSIONS = (
     (Permission.PROJECT_VIEW, _("See the project")),
+    (Permission.PROJECT_LEAD, _("Name PIs, let the project be found")),
     (Permission.MEMBER_MANAGE, _("Manage members")),
     (Permission.ALLOCATION_REQUEST, _("Ask for an allocation")),
     (Permission.JOB_VIEW, _("See the project's jobs")),

@@ -34,7 +34,7 @@ ROLE_GRANTS: dict[str, frozenset[str]] = {
     Role.VIEWER: _VIEWER,
     Role.RESEARCHER: _RESEARCHER,
     Role.MANAGER: _MANAGER,
-    Role.PI: _MANAGER,
+    Role.PI: _MANAGER | {codename(Permission.PROJECT_LEAD)},  # a manager makes no PI, nor unmakes one
 }
 
 # An auditor reads evidence and metadata everywhere and changes nothing; the content of outputs is not metadata.
@@ -43,6 +43,8 @@ SITE_GRANTS: dict[str, frozenset[Permission]] = {
         {
             Permission.PROJECT_VIEW,
             Permission.PROJECT_MANAGE,
+            Permission.PROJECT_LEAD,
+            Permission.MEMBER_MANAGE,
             Permission.JOB_VIEW,
             Permission.JOB_CANCEL,
             Permission.LOG_READ,

@@ -77,6 +77,7 @@ class TokenScope(models.TextChoices):
     READ = "read", _("read")
     SUBMIT = "submit", _("submit and cancel jobs")
     AUDIT = "audit", _("read the audit trail")
+    MANAGE = "manage", _("manage projects and their people")
 
 
 class ApiToken(models.Model):

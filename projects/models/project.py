@@ -13,6 +13,14 @@ from guardian.models import UserObjectPermissionBase
 from access.permissions import Permission, model_permissions
 
 code_validator = RegexValidator(r"\A[a-z][a-z0-9_-]{1,30}\Z", _("Use 2 to 31 lower-case letters, digits, _ or -."))
+# Both stand in commands that somebody may copy and run, and in paths that Slurm expands.
+group_validator = RegexValidator(
+    r"\A[A-Za-z_][A-Za-z0-9_.-]{0,31}\Z", _("Use letters, digits, _, . or -; the first is a letter or _.")
+)
+folder_validator = RegexValidator(
+    r"\A(/[A-Za-z0-9_][A-Za-z0-9_.+-]*)+\Z",
+    _("Give the whole path from /, in letters, digits, _, -, + and . without accents or spaces."),
+)
 
 
 class ProjectState(models.TextChoices):
@@ -42,14 +50,15 @@ class Project(models.Model):
     organization = models.CharField(_("organization"), max_length=120, blank=True)
     state = models.CharField(_("state"), max_length=10, choices=ProjectState.choices, default=ProjectState.ACTIVE)
     slurm_account = models.CharField(_("Slurm account"), max_length=31, unique=True, validators=[code_validator])
-    unix_group = models.CharField(_("Unix group"), max_length=32)
-    folder = models.CharField(_("folder"), max_length=300)
+    unix_group = models.CharField(_("Unix group"), max_length=32, validators=[group_validator])
+    folder = models.CharField(_("folder"), max_length=300, validators=[folder_validator])
     partitions = ArrayField(models.CharField(max_length=60), verbose_name=_("partitions"), default=list)
     classification = models.CharField(
         _("data classification"), max_length=12, choices=Classification.choices, default=Classification.INTERNAL
     )
     starts_on = models.DateField(_("from"), null=True, blank=True)
     ends_on = models.DateField(_("until"), null=True, blank=True)
+    is_listed = models.BooleanField(_("can be found by everybody who signs in"), default=False)
     created_at = models.DateTimeField(default=timezone.now)
     archived_at = models.DateTimeField(null=True, blank=True)
     change = models.PositiveBigIntegerField(default=1)

@@ -8,12 +8,13 @@ from projects.services.members import (
     NotMember,
     PastExpiry,
     add_member,
+    change_member,
     change_role,
     close_expired,
     remove_member,
     set_expiry,
 )
-from projects.services.opening import archive_project, change_project, open_project, reopen_project
+from projects.services.opening import archive_project, change_project, open_for, open_project, reopen_project
 from projects.services.requests import (
     AlreadyAsked,
     Decided,
@@ -24,11 +25,13 @@ from projects.services.requests import (
     let_in,
     refuse_project,
     turn_away,
+    withdraw,
 )
 
 __all__ = [
     "APPLY", "AlreadyAsked", "AlreadyMember", "Decided", "LastPI", "NotMember", "PastExpiry", "add_member",
-    "archive_project", "ask_project", "ask_to_join", "change_project", "change_role", "close_expired", "decide",
-    "expected_grants", "grant_project", "held_grants", "let_in", "lock", "open_project", "refuse_project",
-    "remove_member", "reopen_project", "set_expiry", "touched", "turn_away",
+    "archive_project", "ask_project", "ask_to_join", "change_member", "change_project", "change_role",
+    "close_expired", "decide", "expected_grants", "grant_project", "held_grants", "let_in", "lock", "open_for",
+    "open_project", "refuse_project", "remove_member", "reopen_project", "set_expiry", "touched", "turn_away",
+    "withdraw",
 ]  # fmt: skip

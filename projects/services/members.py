@@ -7,12 +7,15 @@ from datetime import datetime
 from django.db import transaction
 from django.utils import timezone
 
+from access import gate
+from access.errors import Refused
+from access.permissions import Permission
 from access.roles import Role
 from accounts import hints
 from accounts.models import User
 from audit import trail
 from audit.actions import Action
-from projects.models import Membership, OnEnd, Project, ProjectGrant
+from projects.models import JoinRequest, Membership, OnEnd, Project, ProjectGrant, RequestState
 from projects.services import grants
 from projects.services.change import lock, touched
 
@@ -37,8 +40,9 @@ class PastExpiry(Exception):
 def add_member(
     *, project: Project, user: User, role: str, by: User | None, why: str = "", until: datetime | None = None
 ) -> Membership:
-    """Make somebody a member from now on. Raises AlreadyMember, PastExpiry."""
+    """Make somebody a member from now on. Raises AlreadyMember, PastExpiry; Refused where only a PI may name one."""
     project = lock(project)
+    _led(project, role, by=by)
     _in_future(until)
     if Membership.objects.active().filter(project=project, user=user).exists():
         raise AlreadyMember(user.username)
@@ -46,6 +50,7 @@ def add_member(
         project=project, user=user, role=Role(role), by=by, why=why[:300], ends_at=until
     )
     grants.give(project, user, role)
+    _answer_open_request(project, user, by)
     touched(project)
     trail.record(Action.MEMBER_ADDED, by=by, about=user, project=project, role=role, why=why, until=until)
     return membership
@@ -53,11 +58,12 @@ def add_member(
 
 @transaction.atomic
 def change_role(*, membership: Membership, role: str, by: User | None, why: str = "") -> Membership:
-    """End the row and begin another, so that the interval of each role is kept. Raises NotMember, LastPI."""
+    """End the row and begin another, so that the interval of each role is kept. Raises NotMember, LastPI, Refused."""
     row = _current(membership)
     before, until = row.role, row.ends_at
     if before == role:
         return row
+    _led(row.project, before, role, by=by)
     if before == Role.PI:
         _keep_a_pi(row)
     _end(row, by=by, on_end=OnEnd.FINISH)
@@ -75,8 +81,11 @@ def change_role(*, membership: Membership, role: str, by: User | None, why: str 
 
 @transaction.atomic
 def set_expiry(*, membership: Membership, until: datetime | None, by: User | None, why: str = "") -> Membership:
-    """Let the membership end at `until`, or (None) not by itself. Raises NotMember, LastPI, PastExpiry."""
+    """Let the membership end at `until`, or (None) not by itself. Raises NotMember, LastPI, PastExpiry, Refused."""
     row = _current(membership)
+    if row.ends_at == until:
+        return row
+    _led(row.project, row.role, by=by)
     _in_future(until)
     if row.role == Role.PI and until is not None:
         _keep_a_pi(row)
@@ -90,9 +99,19 @@ def set_expiry(*, membership: Membership, until: datetime | None, by: User | Non
 
 
 @transaction.atomic
+def change_member(
+    *, membership: Membership, role: str, until: datetime | None, by: User | None, why: str = ""
+) -> Membership:
+    """Role and expiry together: both change or neither. Raises what change_role and set_expiry do."""
+    row = change_role(membership=membership, role=role, by=by, why=why)
+    return set_expiry(membership=row, until=until, by=by, why=why)
+
+
+@transaction.atomic
 def remove_member(*, membership: Membership, by: User | None, on_end: str = OnEnd.FINISH, why: str = "") -> None:
-    """End a membership now; what becomes of the person's jobs is `on_end`. Raises NotMember, LastPI."""
+    """End a membership now; what becomes of the person's jobs is `on_end`. Raises NotMember, LastPI, Refused."""
     row = _current(membership)
+    _led(row.project, row.role, by=by)
     if row.role == Role.PI:
         _keep_a_pi(row)
     _end(row, by=by, on_end=OnEnd(on_end))
@@ -129,6 +148,18 @@ def _current(membership: Membership) -> Membership:
     if row is None:
         raise NotMember(str(membership))
     return row
+
+
+def _led(project: Project, *roles: str, by: User | None) -> None:
+    """A PI is made and unmade by a PI, an administrator or (None) the system; a manager raises nobody to it."""
+    if Role.PI in roles and by is not None and not gate.can(project, by, Permission.PROJECT_LEAD):
+        raise Refused(Permission.PROJECT_LEAD, "projects.project", {"code": project.code})
+
+
+def _answer_open_request(project: Project, user: User, by: User | None) -> None:
+    """Whoever had asked to join has their answer with it."""
+    asked = JoinRequest.objects.filter(project=project, asked_by=user, state=RequestState.OPEN)
+    asked.update(state=RequestState.APPROVED, decided_by=by, decided_at=timezone.now())
 
 
 def _in_future(until: datetime | None) -> None:

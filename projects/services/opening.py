@@ -7,14 +7,18 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
+from access.roles import Role
 from accounts.models import User
 from audit import trail
 from audit.actions import Action
-from projects.models import Project, ProjectState
+from projects.models import Project, ProjectRequest, ProjectState
 from projects.services.change import lock, touched
+from projects.services.members import add_member
+from projects.services.requests import grant_project
 
 CHANGEABLE = (
     "title", "organization", "classification", "starts_on", "ends_on", "unix_group", "folder", "partitions",
+    "is_listed",
 )  # fmt: skip
 
 
@@ -30,6 +34,18 @@ def open_project(*, by: User | None, **fields: Any) -> Project:
         unix_group=project.unix_group, folder=project.folder, partitions=project.partitions,
         classification=project.classification,
     )  # fmt: skip
+    return project
+
+
+@transaction.atomic
+def open_for(
+    *, pi: User, by: User | None, request: ProjectRequest | None = None, answer: str = "", **fields: Any
+) -> Project:
+    """A new project with its PI, and the answer to whoever asked for it. Raises ValidationError, Decided."""
+    project = open_project(by=by, **fields)
+    add_member(project=project, user=pi, role=Role.PI, by=by, why=request.why if request else "")
+    if request is not None:
+        grant_project(request=request, project=project, by=by, answer=answer)
     return project
 
 

@@ -15,6 +15,7 @@ from projects.services.change import lock
 from projects.services.members import AlreadyMember, add_member
 
 R = TypeVar("R", bound=Request)
+UNDECIDED = ("decided_by",)  # empty until somebody decides
 
 
 class Decided(Exception):
@@ -29,7 +30,7 @@ class AlreadyAsked(Exception):
 def ask_project(*, by: User, **fields: Any) -> ProjectRequest:
     """Ask for a project; `fields` are ProjectRequest's own. Raises ValidationError."""
     row = ProjectRequest(asked_by=by, **fields)
-    row.full_clean()
+    row.full_clean(exclude=UNDECIDED)
     row.save()
     trail.record(Action.PROJECT_REQUESTED, by=by, about=row, code=row.code, why=row.why)
     return row
@@ -44,7 +45,7 @@ def ask_to_join(*, project: Project, by: User, why: str) -> JoinRequest:
     if JoinRequest.objects.filter(project=project, asked_by=by, state=RequestState.OPEN).exists():
         raise AlreadyAsked(project.code)
     row = JoinRequest(project=project, asked_by=by, why=why)
-    row.full_clean()
+    row.full_clean(exclude=UNDECIDED)
     row.save()
     trail.record(Action.JOIN_REQUESTED, by=by, about=by, project=project, why=why)
     return row
@@ -76,7 +77,7 @@ def turn_away(*, request: JoinRequest, by: User, answer: str) -> JoinRequest:
 
 
 @transaction.atomic
-def grant_project(*, request: ProjectRequest, project: Project, by: User, answer: str = "") -> ProjectRequest:
+def grant_project(*, request: ProjectRequest, project: Project, by: User | None, answer: str = "") -> ProjectRequest:
     """The project was opened for this request. Raises Decided."""
     row = decide(request, RequestState.APPROVED, by=by, answer=answer)
     row.project = project
@@ -93,7 +94,16 @@ def refuse_project(*, request: ProjectRequest, by: User, answer: str) -> Project
     return row
 
 
-def decide(request: R, state: RequestState, *, by: User, answer: str) -> R:
+@transaction.atomic
+def withdraw(*, request: R) -> R:
+    """Whoever asked wants no answer any more. Raises Decided."""
+    row = decide(request, RequestState.WITHDRAWN, by=request.asked_by, answer="")
+    project = getattr(row, "project", None)
+    trail.record(Action.REQUEST_WITHDRAWN, by=row.asked_by, about=row, project=project)
+    return row
+
+
+def decide(request: R, state: RequestState, *, by: User | None, answer: str) -> R:
     """One decision a request: the row is locked and must be open. Raises Decided."""
     row = type(request)._default_manager.select_for_update().get(pk=request.pk)
     if not row.is_open:
@@ -105,5 +115,5 @@ def decide(request: R, state: RequestState, *, by: User, answer: str) -> R:
 
 __all__ = [
     "AlreadyAsked", "AlreadyMember", "Decided", "ask_project", "ask_to_join", "decide", "grant_project", "let_in",
-    "refuse_project", "turn_away",
+    "refuse_project", "turn_away", "withdraw",
 ]  # fmt: skip
