@@ -2,16 +2,38 @@
 
 from django.urls import URLPattern, URLResolver, include, path
 
-from jobs.views import home, lists, project
+from jobs.views import home, lists, overview, people, project
 from portal import health, views
 from portal.api import absent, api
-from projects.views import projects
+from projects.views import joining, mine, opening
 
 # These pages join rooms, so they live in the highest room they show.
 PROJECTS = [
-    path("", projects, name="list"),
+    path("", mine.projects, name="list"),
     path("<slug:code>", project.project, name="detail"),
     path("<slug:code>/trail", project.trail, name="trail"),
+    path("<slug:code>/people", people.people, name="people"),
+    path("<slug:code>/people/<str:login>", people.member, name="member"),
+    path("<slug:code>/people/<str:login>/change", people.change, name="change_member"),
+    path("<slug:code>/people/<str:login>/remove", people.remove, name="remove_member"),
+    path("<slug:code>/join", joining.join, name="join"),
+    path("<slug:code>/requests/<uuid:pk>/let-in", joining.let_in, name="let_in"),
+    path("<slug:code>/requests/<uuid:pk>/turn-away", joining.turn_away, name="turn_away"),
+    path("<slug:code>/edit", opening.edit, name="edit"),
+    path("<slug:code>/listing", opening.listing, name="listing"),
+    path("<slug:code>/archive", opening.archive, name="archive"),
+]
+OPERATE = [
+    path("projects", overview.projects, name="projects"),
+    path("projects.csv", overview.projects_csv, name="projects_csv"),
+    path("projects/new", opening.open_project, name="open_project"),
+    path("people", opening.people, name="people"),
+    path("requests", overview.requests, name="requests"),
+    path("requests/<uuid:pk>/refuse", opening.refuse, name="refuse_project"),
+]
+ASKING = [
+    path("project", mine.ask_project, name="project"),
+    path("<uuid:pk>/withdraw", joining.withdraw, name="withdraw"),
 ]
 
 urlpatterns: list[URLPattern | URLResolver] = [
@@ -21,6 +43,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("accounts.urls")),
     path("jobs/", include("jobs.urls")),
     path("projects/", include((PROJECTS, "projects"))),
+    path("operate/", include((OPERATE, "operate"))),
+    path("ask/", include((ASKING, "ask"))),
     path("cluster/", include(([path("", lists.cluster, name="overview")], "cluster"))),
     path("audit/", include("audit.urls")),
     path("api/v1/", api.urls),

@@ -54,6 +54,7 @@ def build() -> Bench:
         "pi": make.make_user("marina", display_name="Marina Demo"),
         "auditor": make.make_user("celia", display_name="Célia Demo", site_role="auditor"),
         "newcomer": make.make_user("novo", display_name="Novo Demo"),
+        "operator": make.make_user("olga", display_name="Olga Demo", site_role="operator"),
     }
     project = make.make_project("seg-rm", members={people["pi"]: "pi", people["researcher"]: "researcher"})
     allocation = make.make_allocation(project, used_gpu_minutes=52_000)

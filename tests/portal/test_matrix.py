@@ -9,12 +9,15 @@ import pytest
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
+from access.ids import uuid7
 from access.roles import Role, SiteRole
 from accounts.models import User
 from audit.actions import Action
 from audit.models import AuditEvent
 from jobs import services
 from jobs.models import Job
+from projects import services as projects
+from projects.models import JoinRequest, ProjectRequest
 from tests.conftest import Roles
 from tests.factories import make_allocation, make_cluster, make_member, make_project, make_user
 
@@ -43,6 +46,30 @@ TABLE: dict[tuple[str, str], dict[str, int]] = {
     ("projects:list", "GET"): row("302 200 200 200 200 200 200 200"),
     ("projects:detail", "GET"): row("302 404 200 200 200 200 200 200"),
     ("projects:trail", "GET"): row("302 404 403 403 200 200 200 200"),
+    ("projects:people", "GET"): row("302 404 403 403 200 200 200 403"),
+    ("projects:people", "POST"): row("302 404 403 403 422 422 422 403"),
+    ("projects:member", "GET"): row("302 404 403 200 200 200 200 403"),
+    ("projects:change_member", "POST"): row("302 404 403 403 422 422 422 403"),
+    ("projects:remove_member", "POST"): row("302 404 403 422 422 422 422 403"),
+    ("projects:join", "GET"): row("302 404 404 404 404 404 404 404"),
+    ("projects:join", "POST"): row("302 404 404 404 404 404 404 404"),
+    ("projects:let_in", "POST"): row("302 404 403 403 302 302 302 403"),
+    ("projects:turn_away", "POST"): row("302 404 403 403 302 302 302 403"),
+    ("projects:edit", "GET"): row("302 404 403 403 403 403 200 403"),
+    ("projects:edit", "POST"): row("302 404 403 403 403 403 422 403"),
+    ("projects:listing", "POST"): row("302 404 403 403 403 302 302 403"),
+    ("projects:archive", "GET"): row("302 404 403 403 403 403 200 403"),
+    ("projects:archive", "POST"): row("302 404 403 403 403 403 302 403"),
+    ("operate:projects", "GET"): row("302 404 404 404 404 404 200 404"),
+    ("operate:projects_csv", "GET"): row("302 404 404 404 404 404 200 404"),
+    ("operate:open_project", "GET"): row("302 404 404 404 404 404 200 404"),
+    ("operate:open_project", "POST"): row("302 404 404 404 404 404 422 404"),
+    ("operate:people", "GET"): row("302 404 404 404 404 404 200 404"),
+    ("operate:requests", "GET"): row("302 404 404 404 404 404 200 404"),
+    ("operate:refuse_project", "POST"): row("302 404 404 404 404 404 302 404"),
+    ("ask:project", "GET"): row("302 200 200 200 200 200 200 200"),
+    ("ask:project", "POST"): row("302 422 422 422 422 422 422 422"),
+    ("ask:withdraw", "POST"): row("302 404 404 404 404 404 404 404"),
     ("cluster:overview", "GET"): row("302 200 200 200 200 200 200 200"),
     ("audit:list", "GET"): row("302 404 404 404 404 404 200 200"),
 }
@@ -56,12 +83,21 @@ class World:
     job: Job
     code: str
     people: dict[str, User | None]
+    member: str  # login of PEOPLE's member
+    join: JoinRequest
+    request: ProjectRequest
 
     def address(self, page: str) -> str:
         if page.startswith("jobs:") and page not in ("jobs:list", "jobs:submit"):
             return reverse(page, args=[self.job.pk])
-        if page in ("projects:detail", "projects:trail"):
+        if page in ("projects:let_in", "projects:turn_away"):
+            return reverse(page, args=[self.code, self.join.pk])
+        if page in ("projects:member", "projects:change_member", "projects:remove_member"):
+            return reverse(page, args=[self.code, self.member])
+        if page.startswith("projects:") and page != "projects:list":
             return reverse(page, args=[self.code])
+        if page in ("operate:refuse_project", "ask:withdraw"):
+            return reverse(page, args=[self.request.pk if page == "operate:refuse_project" else uuid7()])
         return reverse(page) + (f"?project={self.code}" if page == "jobs:submit" else "")
 
 
@@ -79,7 +115,10 @@ def world(db: None) -> World:
         "member": make_member(project), "manager": make_member(project, Role.MANAGER), "pi": make_member(project, Role.PI),
         "operator": make_user(site_role=SiteRole.OPERATOR), "auditor": make_user(site_role=SiteRole.AUDITOR),
     }  # fmt: skip
-    return World(job, project.code, people)
+    asker = make_user()
+    join = projects.ask_to_join(project=project, by=asker, why="I work on it.")
+    request = projects.ask_project(by=asker, code="novo", title="Novo", why="It is new.")
+    return World(job, project.code, people, people["member"].username, join, request)
 
 
 def signed_in(user: User | None) -> Client:

@@ -1,0 +1,100 @@
+"""Reads of projects that several pages share: those that may be found, what somebody asked for, who is PI."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from itertools import chain
+from typing import Any
+from uuid import UUID
+
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Value
+from django.db.models.functions import Coalesce, JSONObject, NullIf
+from django.utils import timezone
+
+from access.roles import Role
+from accounts.models import User
+from projects.models import JoinRequest, Membership, Project, ProjectRequest, ProjectState, RequestState
+
+MOST_LISTED = 30
+ANSWER_SHOWN = timedelta(days=30)  # how long an answer stays on the page of whoever asked
+_NAME = Coalesce(NullIf(F("user__display_name"), Value("")), F("user__username"))
+
+
+def pis_of() -> ArraySubquery:
+    """The names of each project's PIs."""
+    rows = Membership.objects.active().filter(project=OuterRef("pk"), role=Role.PI).order_by("starts_at", "pk")
+    return ArraySubquery(rows.annotate(name=_NAME).values("name"))
+
+
+def joinable(user: User) -> QuerySet[Project]:
+    """Projects this person may ask to join: they allow being found and take work."""
+    return Project.objects.filter(is_listed=True, state=ProjectState.ACTIVE)
+
+
+def listed(user: User, words: str) -> QuerySet[Project]:
+    """Those of them the person is not in, with `pis` and whether they `have_asked`."""
+    mine = Membership.objects.active().filter(user=user, project=OuterRef("pk"))
+    asked = JoinRequest.objects.filter(asked_by=user, project=OuterRef("pk"), state=RequestState.OPEN)
+    rows = joinable(user).filter(~Exists(mine)).annotate(pis=pis_of(), have_asked=Exists(asked))
+    if words:
+        by_pi = Membership.objects.active().filter(
+            project=OuterRef("pk"), role=Role.PI, user__display_name__icontains=words
+        )
+        rows = rows.filter(Q(code__icontains=words) | Q(title__icontains=words) | Exists(by_pi))
+    return rows.order_by("title", "pk")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Asked:
+    """One request as whoever made it sees it; `code` and `title` are the project's."""
+
+    pk: UUID
+    to_join: bool
+    code: str
+    title: str
+    at: datetime
+    state: str
+    answer: str
+    decided_at: datetime | None
+    project_code: str | None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the answer is still to come."""
+        return self.state == RequestState.OPEN
+
+    @property
+    def is_approved(self) -> bool:
+        """Whether the answer was yes."""
+        return self.state == RequestState.APPROVED
+
+    @property
+    def state_name(self) -> str:
+        """Where it stands, in words."""
+        return str(RequestState(self.state).label)
+
+
+def asked_by(user: User) -> list[Asked]:
+    """What the person asked for and has no answer to yet, or has had one lately; newest first."""
+    lately = Q(state=RequestState.OPEN) | Q(decided_at__gt=timezone.now() - ANSWER_SHOWN)
+    wanted = (lately & ~Q(state=RequestState.WITHDRAWN)) & Q(asked_by=user)
+    own = ("asked_at", "state", "answer", "decided_at")
+    joins = JoinRequest.objects.filter(wanted).values_list(
+        "pk", Value(True), "project__code", "project__title", *own, "project__code"
+    )
+    opens = ProjectRequest.objects.filter(wanted).values_list(
+        "pk", Value(False), "code", "title", *own, "project__code"
+    )
+    rows: Iterable[Any] = chain(joins.order_by().union(opens.order_by(), all=True))
+    return sorted((Asked(*row) for row in rows), key=lambda row: row.at, reverse=True)
+
+
+def open_joins() -> ArraySubquery:
+    """The open requests to join each project, oldest first, as plain values: the inbox costs a page no query."""
+    name = Coalesce(NullIf(F("asked_by__display_name"), Value("")), F("asked_by__username"))
+    rows = JoinRequest.objects.filter(project=OuterRef("pk"), state=RequestState.OPEN).order_by("asked_at")
+    facts = JSONObject(pk="pk", name=name, login="asked_by__username", why="why", at="asked_at")
+    return ArraySubquery(rows.values(facts=facts))
