@@ -1,8 +1,8 @@
 """Statements of one shape, compiled once: Django writes the SQL the first time, later calls only fill in the values.
 
 Building, resolving and compiling a query takes Django several times as long as PostgreSQL takes to answer it, and
-without a prepared statement PostgreSQL parses and plans it anew each time. What every call of the API asks, and what
-every submission writes, goes through here; all else stays ordinary Django.
+without a prepared statement PostgreSQL parses and plans it anew each time. What every page and every call of the API
+asks, what lists show, and what every submission writes, goes through here; all else stays ordinary Django.
 """
 
 from __future__ import annotations
@@ -47,16 +47,18 @@ class Fixed(Generic[M]):
     """A queryset of one shape. `build` makes it from values by name; it is called once, with marks in their places.
 
     So what it does may depend on no value: a filter on another field is another shape. No value may be None.
+    `kept=False`: PostgreSQL plans it for the values of each time, where the best way depends on them (the newest jobs
+    of a person who has most of them, or none).
     """
 
-    def __init__(self, build: Callable[..., QuerySet[M]]) -> None:
-        self._build = build
+    def __init__(self, build: Callable[..., QuerySet[M]], *, kept: bool = True) -> None:
+        self._build, self._kept = build, kept
         self._shape: _Shape | None = None
 
     def all(self, **values: Any) -> list[M]:
         """The rows for these values."""
         if self._shape is None:
-            self._shape = _compile(self._build, values)
+            self._shape = _compile(self._build, values, self._kept)
         return cast(list[M], self._shape.rows(values))
 
     def first(self, **values: Any) -> M | None:
@@ -87,10 +89,12 @@ class _Shape:
     columns: slice
     converters: dict[int, Any]
     related: list[Any]
+    annotations: dict[str, int]
+    kept: bool
 
     def rows(self, values: dict[str, Any]) -> list[Model]:
         params = [part.fill(values) if isinstance(part, _Slot) else part for part in self.params]
-        with cursor() as asking:
+        with cursor() if self.kept else connection.cursor() as asking:
             asking.execute(self.sql, params)
             return [self._object(row) for row in asking.fetchall()]
 
@@ -102,10 +106,12 @@ class _Shape:
         made = self.model.from_db(DEFAULT_DB_ALIAS, self.names, told[self.columns])
         for populator in self.related:
             populator.populate(told, made)
+        for name, place in self.annotations.items():
+            setattr(made, name, told[place])
         return made
 
 
-def _compile(build: Callable[..., QuerySet[Any]], values: dict[str, Any]) -> _Shape:
+def _compile(build: Callable[..., QuerySet[Any]], values: dict[str, Any], kept: bool) -> _Shape:
     marks = {_mark(value, number): name for number, (name, value) in enumerate(values.items())}
     compiler = build(**{name: mark for mark, name in marks.items()}).query.get_compiler(DEFAULT_DB_ALIAS)
     sql, params = compiler.as_sql()
@@ -120,6 +126,7 @@ def _compile(build: Callable[..., QuerySet[Any]], values: dict[str, Any]) -> _Sh
         [part[0].target.attname for part in compiler.select[first:last]], slice(first, last),
         compiler.get_converters([part[0] for part in compiler.select]),
         cast(Any, get_related_populators)(compiler.klass_info, compiler.select, DEFAULT_DB_ALIAS),
+        compiler.annotation_col_map or {}, kept,
     )  # fmt: skip
 
 
@@ -148,6 +155,8 @@ def _slot(param: Any, marks: dict[Any, str]) -> Any:
     except TypeError:  # a list, a JSON value: none of ours
         return param
     if name is None:
+        if isinstance(param, datetime):
+            raise ValueError("a moment is a value: it would stay what it was the first time")
         return param
     return _Slot(name, type(param) if isinstance(param, int) else None)
 

@@ -9,9 +9,10 @@ The scope model has `memberships` (role rows with user, starts_at, ends_at) and 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
-from functools import cache
-from typing import Any, Protocol, TypeVar, cast
+from functools import cache, partial
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 from django.contrib.postgres.expressions import ArraySubquery
 from django.core.exceptions import ValidationError
@@ -100,6 +101,36 @@ def _whole(model: type[M], permission: Permission, key: tuple[str, ...]) -> Fixe
         return (rows if permission == view else rows.filter(_allowed(model, person, permission, now)))[:1]
 
     return Fixed(build)
+
+
+class Listing(Generic[M]):
+    """A list of one shape as `allowing` narrows it: Django writes the statement once, whose rows they are is decided
+    anew each time. `build` makes the queryset from values by name (see access.compiled); `most`: how many rows of it.
+    """
+
+    def __init__(self, build: Callable[..., QuerySet[M]], most: int) -> None:
+        self._build, self._most = build, most
+        self._everywhere: Fixed[M] = Fixed(lambda **values: build(**values)[:most], kept=False)
+        self._held: dict[Permission, Fixed[M]] = {}
+
+    def allowing(self, user: Person, permission: Permission, **values: Any) -> list[M]:
+        """The rows on which the person has the permission now."""
+        if not user.is_authenticated or not user.is_active:
+            return []
+        if site_can(user, permission):
+            return self._everywhere.all(**values)
+        if permission not in self._held:
+            self._held[permission] = Fixed(partial(self._theirs, permission), kept=False)
+        return self._held[permission].all(person=user.pk, now=timezone.now(), **values)
+
+    def fetch(self, user: Person, permission: Permission, **key: Any) -> M:
+        """`fetch`, of rows in this shape."""
+        found = self.allowing(user, permission, **key)
+        return found[0] if found else fetch(self._build(**key), user, permission, **key)
+
+    def _theirs(self, permission: Permission, person: int, now: datetime, **values: Any) -> QuerySet[M]:
+        rows = self._build(**values)
+        return rows.filter(_allowed(rows.model, person, permission, now))[: self._most]
 
 
 def can(row: Model, user: Person, permission: Permission) -> bool:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import pgtrigger
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 from access import gate
@@ -107,5 +110,11 @@ class AuditEvent(models.Model):
 
 def _words(kind: type[models.TextChoices], code: str) -> str:
     """A code's label; one that is not known any more stays as it is."""
+    return _in(get_language() or "", kind, code)
+
+
+@lru_cache(1000)
+def _in(_language: str, kind: type[models.TextChoices], code: str) -> str:
+    """A page says the same few words two hundred times."""
     known = kind._value2member_map_.get(code)
     return str(known.label) if known else code  # type: ignore[attr-defined]

@@ -9,6 +9,8 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from access.compiled import Fixed
+
 STALE_AFTER = timedelta(seconds=90)
 
 
@@ -105,3 +107,8 @@ class Node(models.Model):
     def out_of_service(self) -> bool:
         """Down, draining or not answering: its free GPUs are not to be had."""
         return bool({"DOWN", "DRAIN", "DRAINED", "DRAINING", "FAIL", "NOT_RESPONDING", "MAINT"} & set(self.states))
+
+
+# what several pages show whole
+NODES = Fixed(lambda: Node.objects.all())
+PARTITIONS = Fixed(lambda: Partition.objects.all())

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Count, Subquery
+from django.db.models import Count, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest
+from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 
 from access import gate
+from access.compiled import Fixed
 from access.permissions import Permission
 from access.roles import Role, grants_of
 from cluster.models import Cluster
@@ -44,20 +47,33 @@ def _picture() -> Cluster | None:
     return Cluster.objects.first()
 
 
+def _with_active_jobs(owner: int) -> QuerySet[Cluster]:
+    own = Job.objects.filter(owner=owner).open().order_by().values("owner").annotate(n=Count("pk")).values("n")
+    return Cluster.objects.annotate(active_jobs=Coalesce(Subquery(own), 0)).order_by("pk")[:1]
+
+
+def _current(user: int, now: datetime) -> QuerySet[Membership]:
+    rows = Membership.objects.active(now).filter(user=user).select_related("project").order_by("project__title")
+    return rows.only("role", "project__code", "project__title")
+
+
+# every page asks both
+PICTURE = Fixed(_with_active_jobs, kept=False)
+CURRENT = Fixed(_current)
+
+
 def _picture_for(user: Any) -> Any:
     """The cluster with `active_jobs`, how many of the person's own are not over: one query for every page."""
-    own = Job.objects.filter(owner=user).open().order_by().values("owner").annotate(n=Count("pk")).values("n")
-    return Cluster.objects.annotate(active_jobs=Coalesce(Subquery(own), 0)).first()
+    return PICTURE.first(owner=user.pk)
 
 
 def _memberships(user: Any) -> list[dict[str, Any]]:
-    rows = Membership.objects.active().filter(user=user).order_by("project__title")
     return [
         {
-            "code": code,
-            "title": title,
-            "role": Role(role).label,
-            "can_submit": Permission.JOB_SUBMIT in grants_of(role),
+            "code": row.project.code,
+            "title": row.project.title,
+            "role": Role(row.role).label,
+            "can_submit": Permission.JOB_SUBMIT in grants_of(row.role),
         }
-        for code, title, role in rows.values_list("project__code", "project__title", "role")
+        for row in CURRENT.all(user=user.pk, now=timezone.now())
     ]

@@ -13,6 +13,7 @@ from django.http import HttpRequest
 from django.views.decorators.debug import sensitive_variables
 from django_auth_ldap.backend import LDAPBackend, _LDAPUser
 
+from access.compiled import Fixed
 from accounts import admission, throttle
 from accounts.directory import find
 from accounts.directory.conversation import Conversation, conversation
@@ -21,6 +22,7 @@ from accounts.directory.errors import NotAdmitted, Reason, Rejected
 from accounts.models import User
 
 LONGEST_PASSWORD = 1024
+PERSON = Fixed(lambda pk: User.objects.filter(pk=pk, is_active=True))  # every page asks
 
 
 class DirectoryBackend(LDAPBackend):
@@ -45,7 +47,7 @@ class DirectoryBackend(LDAPBackend):
 
     def get_user(self, user_id: int) -> User | None:
         """The person of a session, unless the portal is closed to them. No question to the directory."""
-        return User.objects.filter(pk=user_id, is_active=True).first()
+        return PERSON.first(pk=user_id)
 
     def get_or_build_user(self, username: str, ldap_user: DirectoryUser) -> tuple[User, bool]:
         """The row keyed on the directory's own id, whatever was typed; already saved."""

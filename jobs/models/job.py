@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from functools import cache
+from uuid import UUID
 
 import pgtrigger
 from django.conf import settings
@@ -30,6 +31,14 @@ def _address() -> str:
     return reverse("jobs:detail", args=[_NONE])
 
 
+# what a line of a list shows of a job
+LINE = (
+    "project", "source", "created_at", "name", "partition", "gpu_type", "gpus", "nodes", "cpus", "time_limit_minutes",
+    "owner", "owner_login", "phase", "state", "reason", "slurm_job_id", "started_at", "ended_at", "node_list",
+    "allocated_gpus", "exit_code", "exit_signal", "cancel_asked_by", "project__code", "project__title",
+)  # fmt: skip
+
+
 class Source(models.TextChoices):
     """Who asked Slurm for it."""
 
@@ -51,7 +60,12 @@ class JobQuerySet(models.QuerySet["Job"]):
                  "allocation__title")  # fmt: skip
         return self.select_related("project", "owner", "allocation").only(*own, *names)
 
-    def before(self, cursor: str | None) -> JobQuerySet:
+    def lines(self, person: str = "") -> JobQuerySet:
+        """With what a line of a list shows, and no more: half of the columns, the names of project and `person`."""
+        names = (f"{person}__username", f"{person}__display_name") if person else ()
+        return self.select_related("project", *([person] if person else [])).only(*LINE, *names)
+
+    def before(self, cursor: UUID | str | None) -> JobQuerySet:
         """The page after this id, newest first (keyset: ids sort by time)."""
         return (self.filter(pk__lt=cursor) if cursor else self).order_by("-pk")
 

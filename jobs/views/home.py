@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import Any
+from datetime import datetime, timedelta
 
 from django.contrib.auth.decorators import login_required
+from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -13,7 +13,7 @@ from django.utils import timezone
 from access import gate
 from access.permissions import Permission
 from accounts.http import SignedInRequest
-from cluster.models import Node
+from cluster.models import NODES
 from jobs.models import Job
 from jobs.states import State
 from quotas import reads
@@ -22,12 +22,21 @@ RECENT = timedelta(hours=24)
 NEEDS_A_LOOK = (State.FAILED, State.OUT_OF_MEMORY, State.TIMEOUT, State.NODE_FAILURE, State.REFUSED, State.LOST)
 
 
+def _over(owner: int, since: datetime) -> QuerySet[Job]:
+    rows = Job.objects.lines()
+    return rows.filter(owner=owner, ended_at__gte=since).order_by("-ended_at")
+
+
+UNDER_WAY = gate.Listing(lambda owner: Job.objects.lines().filter(owner=owner).open().order_by("-pk"), most=200)
+OVER = gate.Listing(_over, most=20)
+
+
 @login_required
 def home(request: SignedInRequest) -> HttpResponse:
     """The person's own bench."""
-    mine: Any = gate.allowing(Job.objects.filter(owner=request.user).with_names(), request.user, Permission.JOB_VIEW)
-    under_way = list(mine.open().order_by("-pk")[:200])
-    over = list(mine.filter(ended_at__gte=timezone.now() - RECENT).order_by("-ended_at")[:20])
+    me = request.user
+    under_way = UNDER_WAY.allowing(me, Permission.JOB_VIEW, owner=me.pk)
+    over = OVER.allowing(me, Permission.JOB_VIEW, owner=me.pk, since=timezone.now() - RECENT)
     running = [job for job in under_way if job.state in (State.RUNNING, State.ENDING, State.SUSPENDED)]
     return render(
         request,
@@ -39,8 +48,8 @@ def home(request: SignedInRequest) -> HttpResponse:
             "needs": [job for job in over if job.state in NEEDS_A_LOOK],
             "running_gpus": sum(job.allocated_gpus for job in running),
             "counts": {"active_jobs": len(under_way)},
-            "allocations": reads.of_person(request.user),
-            "nodes": list(Node.objects.all()),
+            "allocations": reads.of_person(me),
+            "nodes": NODES.all(),
             "now": timezone.now(),
         },
     )

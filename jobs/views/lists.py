@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache, partial
 from typing import Any
 from uuid import UUID
 
@@ -13,9 +14,10 @@ from django.shortcuts import render
 from access import gate
 from access.permissions import Permission
 from accounts.http import SignedInRequest
-from cluster.models import Node, Partition
+from accounts.models import User
+from cluster.models import NODES, PARTITIONS
 from jobs.models import Job, JobQuerySet
-from jobs.states import OPEN, State
+from jobs.states import State
 from projects.models import Project
 
 PAGE = 50
@@ -26,7 +28,7 @@ OF_NODE = 500  # running jobs the cluster page reads at the most
 def jobs(request: SignedInRequest) -> HttpResponse:
     """Jobs the person may see: own by default, a project's on request; newest first."""
     asked = _asked(request)
-    rows = list(_filtered(request, asked).before(asked["before"])[: PAGE + 1])
+    rows = _rows(request.user, asked)
     context = asked | {
         "jobs": rows[:PAGE],
         "older": rows[PAGE - 1].pk if len(rows) > PAGE else None,
@@ -47,41 +49,67 @@ def _asked(request: SignedInRequest) -> dict[str, Any]:
     }
 
 
-def _uuid(text: str) -> str | None:
+def _uuid(text: str) -> UUID | None:
     try:
-        return str(UUID(text))
+        return UUID(text)
     except ValueError:
         return None
 
 
-def _filtered(request: SignedInRequest, asked: dict[str, Any]) -> JobQuerySet:
-    rows: Any = gate.allowing(Job.objects.with_names(), request.user, Permission.JOB_VIEW)
-    if asked["whose"] == "mine":
-        rows = rows.filter(owner=request.user)
-    if asked["project_code"]:
-        project = Project.objects.filter(code=asked["project_code"]).values("pk")[:1]
+def _rows(user: User, asked: dict[str, Any]) -> list[Job]:
+    """One more than a page."""
+    values, under_way = _values(user, asked), asked["state"] == "open"
+    if "text" in values:  # it is looked for inside the name: no statement of one shape
+        rows = gate.allowing(_narrowed(under_way, **values), user, Permission.JOB_VIEW)
+        return list(rows[: PAGE + 1])
+    return _listing(frozenset(values), under_way).allowing(user, Permission.JOB_VIEW, **values)
+
+
+def _values(user: User, asked: dict[str, Any]) -> dict[str, Any]:
+    """What the list is narrowed by."""
+    text = asked["q"].replace("\x00", "")
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 18 else 0
+    values = {
+        "owner": user.pk if asked["whose"] == "mine" else None,
+        "project": asked["project_code"],
+        "state": "" if asked["state"] == "open" else asked["state"],
+        "number": number,
+        "text": "" if number else text,
+        "before": asked["before"],
+    }
+    return {name: value for name, value in values.items() if value}
+
+
+@cache
+def _listing(_names: frozenset[str], under_way: bool) -> gate.Listing[Job]:
+    """The list by these filters, whatever their values."""
+    return gate.Listing(partial(_narrowed, under_way), most=PAGE + 1)
+
+
+def _narrowed(under_way: bool, **values: Any) -> JobQuerySet:
+    fields = {"owner": "owner", "state": "state", "number": "slurm_job_id", "text": "name__icontains"}
+    rows = Job.objects.lines().filter(**{fields[name]: value for name, value in values.items() if name in fields})
+    if "project" in values:
+        project = Project.objects.filter(code=values["project"]).values("pk")[:1]
         rows = rows.filter(project=Subquery(project))  # as one value, so that the rows come by their index
-    if asked["state"]:
-        rows = rows.filter(phase__in=OPEN) if asked["state"] == "open" else rows.filter(state=asked["state"])
-    if asked["q"]:
-        number = int(asked["q"]) if asked["q"].isascii() and asked["q"].isdigit() else None
-        rows = (
-            rows.filter(slurm_job_id=number) if number else rows.filter(name__icontains=asked["q"].replace("\x00", ""))
-        )
-    return rows
+    return (rows.open() if under_way else rows).before(values.get("before"))
+
+
+RUNNING = gate.Listing(
+    lambda: Job.objects.lines().filter(state__in=(State.RUNNING, State.ENDING)).open().order_by("-pk"), most=OF_NODE
+)
 
 
 @login_required
 def cluster(request: SignedInRequest) -> HttpResponse:
     """Nodes, their GPUs, the partitions and their queues, as last seen."""
-    busy = Job.objects.filter(state__in=(State.RUNNING, State.ENDING)).open().with_names()
-    running = list(gate.allowing(busy, request.user, Permission.JOB_VIEW).order_by("-pk")[:OF_NODE])
+    running = RUNNING.allowing(request.user, Permission.JOB_VIEW)
     waiting = Job.objects.filter(state=State.WAITING).open().order_by().values_list("partition")
     queue = dict(waiting.annotate(n=Count("pk")))
-    nodes = list(Node.objects.all())
+    nodes = NODES.all()
     partitions = [
         {"row": row, "waiting": queue.get(row.name, 0), "nodes": [n for n in nodes if n.name in row.node_names]}
-        for row in Partition.objects.all()
+        for row in PARTITIONS.all()
     ]
     return render(
         request,

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
+from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 
 from access import gate
+from access.compiled import Fixed
 from access.permissions import Permission
 from accounts.http import SignedInRequest
 from audit.models import AuditEvent
@@ -20,20 +23,33 @@ from jobs.states import State
 EVENTS = 100
 
 
-def _job(request: SignedInRequest, pk: str, permission: Permission = Permission.JOB_VIEW) -> Job:
-    rows = Job.objects.select_related("project", "owner", "allocation", "cluster", "cancel_asked_by")
-    return gate.fetch(rows, request.user, permission, pk=pk)
+def _whole(pk: UUID) -> QuerySet[Job]:
+    """With what its page says of others: their names."""
+    others = ("project", "owner", "allocation", "cancel_asked_by")
+    unused = ("idempotency_key", "environment", "project__partitions", "owner__password", "cancel_asked_by__password")
+    return Job.objects.filter(pk=pk).select_related(*others).defer(*unused)
+
+
+def _runs(job: UUID) -> QuerySet[Run]:
+    rows = Run.objects.filter(handover__job=job).select_related("handover")
+    return rows.order_by("handover__attempt", "restart_count").only(
+        "restart_count", "started_at", "ended_at", "node_list", "handover__stderr_path"
+    )
+
+
+WHOLE = gate.Listing(_whole, most=1)
+RUNS = Fixed(_runs)
+
+
+def _job(request: SignedInRequest, pk: UUID, permission: Permission = Permission.JOB_VIEW) -> Job:
+    return WHOLE.fetch(request.user, permission, pk=pk)
 
 
 def _context(request: SignedInRequest, job: Job) -> dict[str, Any]:
     return {
         "job": job,
         "project": job.project,
-        "runs": list(
-            Run.objects.filter(handover__job=job)
-            .select_related("handover")
-            .order_by("handover__attempt", "restart_count")
-        ),
+        "runs": RUNS.all(job=job.pk),
         "reason": reasons.explain(job.reason) if job.state in (State.WAITING, State.HELD, State.REQUEUED) else None,
         "can_cancel": job.is_open
         and job.cancel_asked_at is None
@@ -51,7 +67,7 @@ def _can_read(request: SignedInRequest, job: Job) -> bool:
 
 
 @login_required
-def detail(request: SignedInRequest, pk: str) -> HttpResponse:
+def detail(request: SignedInRequest, pk: UUID) -> HttpResponse:
     """The job page."""
     job = _job(request, pk)
     tab = request.GET.get("tab", "output")
@@ -63,7 +79,7 @@ def detail(request: SignedInRequest, pk: str) -> HttpResponse:
 
 
 @login_required
-def live(request: SignedInRequest, pk: str) -> HttpResponse:
+def live(request: SignedInRequest, pk: UUID) -> HttpResponse:
     """The part that htmx fetches again after a hint."""
     job = _job(request, pk)
     shown = request.htmx.current_url or ""

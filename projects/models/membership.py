@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
@@ -24,9 +26,9 @@ class OnEnd(models.TextChoices):
 class MembershipQuerySet(models.QuerySet["Membership"]):
     """Reads of memberships."""
 
-    def active(self) -> MembershipQuerySet:
-        """In force now."""
-        now = timezone.now()
+    def active(self, now: datetime | None = None) -> MembershipQuerySet:
+        """In force at this moment, or now."""
+        now = now or timezone.now()
         return self.filter(Q(ends_at=None) | Q(ends_at__gt=now), starts_at__lte=now)
 
 

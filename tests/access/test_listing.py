@@ -1,0 +1,60 @@
+"""A list of one shape gives to each person what the gate gives them, at every moment."""
+
+from __future__ import annotations
+
+import pytest
+from django.utils import timezone
+
+from access import gate
+from access.compiled import Fixed
+from access.errors import NotFound
+from access.permissions import Permission
+from access.roles import Role, SiteRole
+from cluster.models import Cluster
+from jobs.models import Job
+from projects.models import Membership, Project
+from tests.factories import make_cluster, make_member, make_project, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+def make_job(project: Project) -> Job:
+    cluster = Cluster.objects.first() or make_cluster()
+    plain = {"owner_login": "x", "name": "n", "partition": "gpu", "digest": "d"}
+    return Job.objects.create(cluster=cluster, project=project, owner=make_user(), **plain)
+
+
+ALL = gate.Listing(lambda: Job.objects.order_by("-pk"), most=50)
+ONE = gate.Listing(lambda pk: Job.objects.filter(pk=pk), most=1)
+
+
+def test_each_sees_their_own_and_no_longer_than_they_may() -> None:
+    here, there = make_project(), make_project()
+    member, stranger = make_member(here, Role.VIEWER), make_member(there, Role.VIEWER)
+    jobs = {project: make_job(project) for project in (here, there)}
+    assert ALL.allowing(member, Permission.JOB_VIEW) == [jobs[here]]
+    assert ALL.allowing(stranger, Permission.JOB_VIEW) == [jobs[there]]
+    assert ONE.allowing(member, Permission.JOB_VIEW, pk=jobs[there].pk) == []
+    Membership.objects.filter(user=member).update(ends_at=timezone.now())
+    assert ALL.allowing(member, Permission.JOB_VIEW) == []
+
+
+def test_a_role_on_the_site_sees_all_and_a_closed_account_nothing() -> None:
+    job = make_job(make_project())
+    auditor = make_user(site_role=SiteRole.AUDITOR)
+    assert ALL.allowing(auditor, Permission.JOB_VIEW) == [job]
+    auditor.is_active = False
+    assert ALL.allowing(auditor, Permission.JOB_VIEW) == []
+
+
+def test_what_is_not_theirs_is_not_there() -> None:
+    job = make_job(make_project())
+    with pytest.raises(NotFound) as denied:
+        ONE.fetch(make_user(), Permission.JOB_VIEW, pk=job.pk)
+    assert denied.value.key == {"pk": job.pk}
+    assert ONE.fetch(make_user(site_role=SiteRole.OPERATOR), Permission.JOB_VIEW, pk=job.pk) == job
+
+
+def test_a_moment_written_into_a_statement_is_an_error() -> None:
+    with pytest.raises(ValueError, match="moment"):
+        Fixed(lambda code: Project.objects.filter(code=code, created_at__lt=timezone.now())).all(code="a")
