@@ -1,0 +1,186 @@
+"""Members and limits of the portal as Slurm itself enforces them, for a job typed into a shell as for the portal's."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.bench.place import JSON, ROOT, Place, request, until
+from tests.hand import Hand
+
+CARD = os.environ.get("BANCADA_STACK", "")
+pytestmark = pytest.mark.contract
+SOON = 10.0  # seconds; the benchmark G2 measures how soon
+
+
+@pytest.fixture(scope="module")
+def place() -> Place:
+    if not CARD:
+        pytest.skip("BANCADA_STACK names no running stack")
+    return Place(Path(CARD))
+
+
+@pytest.fixture(scope="module")
+def hand(place: Place) -> Iterator[Hand]:
+    made = Hand(place.var)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def project(place: Place, hand: Hand) -> Iterator[str]:
+    """A new project with PI ana and one allocation, known to Slurm; archived afterwards."""
+    code = f"gov{time.time_ns() // 1_000_000 % 10**9}"
+    hand(
+        f"p = projects.open_project(by=None, code={code!r}, title='Governance', slurm_account={code!r},"
+        " unix_group='prj-visao', folder='/srv/var/projects/visao', partitions=['gpu', 'prep']);"
+        "projects.add_member(project=p, user=User.objects.get(username='ana'), role='pi', by=None);"
+        "import datetime;"
+        "quotas.create_allocation(project=p, by=None, code='main', title='Main', qos='',"
+        " starts_on=datetime.date(2020, 1, 1), gpus_at_once=8, gpu_minutes=60000)"
+    )
+    applied(hand, code)
+    yield code
+    hand(f"projects.archive_project(project=Project.objects.get(code={code!r}), by=None)")
+    place.inside_as("root", "scancel", "--quiet", f"--account={code}")
+
+
+def applied(hand: Hand, code: str, *, seconds: float = SOON) -> None:
+    """Until the worker has brought Slurm up to date."""
+    look = f"e = Enforcement.objects.filter(project__code={code!r}).select_related('project').first();"
+    look += "said = e is not None and e.change_applied >= e.project.change"
+    until(lambda: hand(look), seconds=seconds, what="the change is applied", every=0.1)
+
+
+def add(hand: Hand, code: str, user: str, role: str = "researcher") -> None:
+    hand(f"projects.add_member(project=Project.objects.get(code={code!r}), user=User.objects.get(username={user!r}),"
+         f" role={role!r}, by=None)")  # fmt: skip
+    applied(hand, code)
+
+
+def change(hand: Hand, code: str, **limits: Any) -> None:
+    hand(f"quotas.change_allocation(allocation=Allocation.objects.get(project__code={code!r}), by=None, **{limits!r})")
+    applied(hand, code)
+
+
+def sbatch(place: Place, user: str, code: str, *options: str, gpus: int = 1) -> subprocess.CompletedProcess[str]:
+    """As typed into a shell."""
+    words = [
+        "sbatch",
+        "--parsable",
+        "-A",
+        code,
+        "-p",
+        "gpu",
+        "-o",
+        "/dev/null",
+        "-D",
+        "/tmp",
+        f"--gres=gpu:a100:{gpus}",
+    ]
+    argv = [sys.executable, "-m", "stack", "exec", "--var", str(place.var), "--user", user, "--", *words, *options]
+    return subprocess.run([*argv, "--wrap", "sleep 30"], cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def reason(place: Place, job: str) -> str:
+    return place.inside_as("root", "squeue", "-h", "-j", job, "-o", "%r").strip()
+
+
+def test_a_member_added_submits_by_shell_and_a_removed_one_is_refused_everywhere(
+    place: Place, hand: Hand, project: str
+) -> None:
+    assert sbatch(place, "davi", project).returncode != 0
+    add(hand, project, "davi")
+    done = sbatch(place, "davi", project, "--hold")
+    assert done.returncode == 0, done.stderr
+    hand(f"projects.remove_member(membership=Membership.objects.active().get(project__code={project!r},"
+         " user__username='davi'), by=None, on_end='cancel')")  # fmt: skip
+    applied(hand, project)
+    assert sbatch(place, "davi", project).returncode != 0
+    asked = json.loads(request("gone", "#!/bin/sh\ntrue\n")) | {"project": project, "allocation": ""}
+    assert place.api("davi").post("/api/v1/jobs", json.dumps(asked).encode(), **JSON).status == 404
+    job = done.stdout.strip()
+    until(lambda: not in_queue(place, job), seconds=30, what="the held job left behind is cancelled")
+
+
+def in_queue(place: Place, job: str) -> bool:
+    return job in place.inside_as("root", "squeue", "-h", "-o", "%A").split()
+
+
+def test_the_allocation_stops_a_job_typed_into_a_shell(place: Place, hand: Hand, project: str) -> None:
+    change(hand, project, gpus_at_once=1)
+    first, second = (sbatch(place, "ana", project).stdout.strip() for _ in range(2))
+    assert first and second
+    until(lambda: reason(place, second).startswith(("QOSGrp", "AssocGrp")), seconds=20, what="the second waits")
+    change(hand, project, jobs_submitted=2)
+    third = sbatch(place, "ana", project)
+    assert third.returncode != 0 and "limit" in third.stderr
+    change(hand, project, jobs_submitted=None, gpus_at_once=2)
+    until(lambda: reason(place, second) == "None" or not in_queue(place, second), seconds=40, what="it may start now")
+
+
+def test_a_share_binds_one_member_in_slurm_too(place: Place, hand: Hand, project: str) -> None:
+    add(hand, project, "davi")
+    hand(f"quotas.set_share(allocation=Allocation.objects.get(project__code={project!r}),"
+         " user=User.objects.get(username='davi'), by=None, jobs_submitted=1)")  # fmt: skip
+    applied(hand, project)
+    assert sbatch(place, "davi", project, "--hold").returncode == 0
+    assert sbatch(place, "davi", project, "--hold").returncode != 0
+    assert sbatch(place, "ana", project, "--hold").returncode == 0
+    assert sbatch(place, "ana", project, "--hold").returncode == 0
+
+
+def test_a_closed_allocation_and_an_archived_project_take_nothing_more(place: Place, hand: Hand, project: str) -> None:
+    running = sbatch(place, "ana", project)
+    assert running.returncode == 0
+    hand(f"quotas.close_allocation(allocation=Allocation.objects.get(project__code={project!r}), by=None)")
+    applied(hand, project)
+    assert sbatch(place, "ana", project).returncode != 0
+    assert in_queue(place, running.stdout.strip())  # what runs goes on
+
+
+def test_a_worker_killed_again_and_again_converges(place: Place, hand: Hand, project: str) -> None:
+    """Killed at growing distances from the change: before it hears of it, while it speaks to slurmdbd, after."""
+    try:
+        for number, delay in enumerate((0.05, 0.3, 0.7, 1.2, 1.8)):
+            gpus = 2 + number
+            hand(f"quotas.change_allocation(allocation=Allocation.objects.get(project__code={project!r}), by=None,"
+                 f" gpus_at_once={gpus})")  # fmt: skip
+            time.sleep(delay)
+            place.kill("worker-slurm")
+            place.stack("start", "worker-slurm")
+            applied(hand, project, seconds=40)
+            until(seen(place, project, gpus), seconds=10, what="Slurm has the limit")
+    finally:
+        place.stack("start", "worker-slurm")
+
+
+def seen(place: Place, code: str, gpus: int) -> Callable[[], bool]:
+    """Whether slurmctld itself has the limit."""
+    words = ("scontrol", "-o", "show", "assoc_mgr", "flags=qos", f"qos={code}-main-20200101")
+    return lambda: f"gres/gpu={gpus}(" in place.inside_as("root", *words)
+
+
+def test_with_slurmdbd_away_nothing_changes_and_afterwards_all_is_applied(
+    place: Place, hand: Hand, project: str
+) -> None:
+    pid = place.kill("slurmdbd")
+    try:
+        until(lambda: not Path(f"/proc/{pid}").exists(), seconds=10, what="it is gone")
+        hand(f"projects.add_member(project=Project.objects.get(code={project!r}),"
+             " user=User.objects.get(username='davi'), role='researcher', by=None)")  # fmt: skip
+        look = f"e = Enforcement.objects.get(project__code={project!r}); said = e.error"
+        assert until(lambda: hand(look), seconds=60, what="the page can say why")
+        assert sbatch(place, "davi", project).returncode != 0
+    finally:
+        place.stack("start", "slurmdbd", "slurmctld", "slurmrestd", "worker-slurm", "follower")
+    applied(hand, project, seconds=60)
+    until(lambda: sbatch(place, "davi", project, "--hold").returncode == 0, seconds=20, what="davi may submit")
