@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Collection, Iterable, Mapping
 from typing import TypeAlias
 
+GPU = "gres/gpu"
+SHARE = "billing"  # what the untyped GPUs of an association are counted in, see Limits
 Key: TypeAlias = tuple[str, str, str]  # (account, user, partition); user "" is the account's own row
 
 
@@ -16,6 +18,11 @@ class Limits:
     GPU-minutes and minutes; per type under gpus_by_type and gpu_minutes_by_type. A QOS counts everybody under it
     (GrpTRES, GrpTRESMins, MaxWall, GrpSubmitJobs, GrpJobs), an association one person in one partition (GrpTRES,
     GrpTRESMins, MaxWall, MaxSubmitJobs, MaxJobs).
+
+    Of what a job's QOS limits Slurm does not look at the association's limit any more, TRES by TRES (seen on 22.05: a
+    person with GrpTRES=gres/gpu=1 ran two jobs under a QOS with gres/gpu=8). So an association's untyped GPUs are
+    counted in the TRES `billing`, which no QOS of ours limits, and the partition says TRESBillingWeights=GRES/gpu=1.
+    A type that the QOS limits too, and a longest run where it has one, hold by the QOS alone: see `overruled`.
     """
 
     gpus_at_once: int | None = None
@@ -114,3 +121,23 @@ class Books:
             associations={one.key: one for one in associations},
             governed=frozenset(named if governed is None else governed),
         )
+
+    def overruled(self) -> list[tuple[Key, str, str]]:
+        """(association, field, QOS): limits of people that Slurm does not look at for jobs under this QOS.
+
+        gpus_by_type and gpu_minutes_by_type are named once, whichever of their types it is.
+        """
+        return [
+            (row.key, field, name)
+            for row in self.associations.values()
+            for name in sorted(row.qos & self.qos.keys())
+            for field in _overruled(row.limits, self.qos[name].limits)
+        ]
+
+
+def _overruled(person: Limits, qos: Limits) -> list[str]:
+    found = ["longest_minutes"] if None not in (person.longest_minutes, qos.longest_minutes) else []
+    found += ["gpus_by_type"] if person.gpus_by_type.keys() & qos.gpus_by_type.keys() else []
+    return found + (
+        ["gpu_minutes_by_type"] if person.gpu_minutes_by_type.keys() & qos.gpu_minutes_by_type.keys() else []
+    )

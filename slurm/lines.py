@@ -8,11 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from slurm import naming
-from slurm.books import Account, Association, Qos
+from slurm.books import GPU, SHARE, Account, Association, Qos
 from slurm.steps import Kind, Step
 
 T = TypeVar("T")
-_GPU = "gres/gpu"
 _NO_LIMIT = "-1"
 _TYPE = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _TRES = {
@@ -110,7 +109,8 @@ def _settings(step: Step) -> list[str]:
         about = _text(description=step.after.description, organization=step.after.organization)
         return [*about, *([f"parent={step.after.parent}"] if step.after.parent else [])]
     changes = {change.field: (change.before, change.after) for change in step.changes()}
-    said = [*_flags(changes, step), *_qos(changes, step.after), *_tres(changes)]
+    untyped = GPU if isinstance(step.after, Qos) else SHARE
+    said = [*_flags(changes, step), *_qos(changes, step.after), *_tres(changes, untyped)]
     names = _OF_QOS if isinstance(step.after, Qos) else _OF_PEOPLE
     said += [f"{word}={_amount(changes[name][1])}" for name, word in names.items() if name in changes]
     if step.kind is Kind.ADD_QOS and isinstance(step.after, Qos):
@@ -139,11 +139,11 @@ def _qos(changes: Mapping[str, tuple[Any, Any]], after: Qos | Association) -> It
         yield f"defaultqos={after.default_qos}"
 
 
-def _tres(changes: Mapping[str, tuple[Any, Any]]) -> Iterator[str]:
+def _tres(changes: Mapping[str, tuple[Any, Any]], untyped: str) -> Iterator[str]:
     """A limit that goes is set to -1; TRES that are not named, and so a site's limits on CPUs, stay."""
     said: dict[str, dict[str, str]] = {}
     for name in (name for name in _TRES if name in changes):
-        before, after = (_by_tres(value) for value in changes[name])
+        before, after = (_by_tres(value, untyped) for value in changes[name])
         for tres in before.keys() | after.keys():
             if before.get(tres) != after.get(tres):
                 said.setdefault(_TRES[name], {})[tres] = _amount(after.get(tres))
@@ -151,10 +151,10 @@ def _tres(changes: Mapping[str, tuple[Any, Any]]) -> Iterator[str]:
         yield f"{word}=" + ",".join(f"{tres}={amount}" for tres, amount in sorted(amounts.items()))
 
 
-def _by_tres(value: int | Mapping[str, int] | None) -> dict[str, int]:
+def _by_tres(value: int | Mapping[str, int] | None, untyped: str) -> dict[str, int]:
     if isinstance(value, Mapping):
-        return {f"{_GPU}:{kind}": amount for kind, amount in value.items()}
-    return {} if value is None else {_GPU: value}
+        return {f"{GPU}:{kind}": amount for kind, amount in value.items()}
+    return {} if value is None else {untyped: value}
 
 
 def _amount(value: int | None) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from slurm import text
-from slurm.books import Account, Association, Limits, Qos
+from slurm.books import GPU, SHARE, Account, Association, Limits, Qos
 from slurm.contract import Refused, Unanswered
 
 Row: TypeAlias = Mapping[str, str]
@@ -15,7 +15,6 @@ ASSOCIATION = (
     *("Cluster", "Account", "User", "Partition", "QOS", "DefaultQOS"),
     *("GrpTRES", "GrpTRESMins", "MaxWall", "MaxSubmit", "MaxJobs", "ParentName"),
 )
-_GPU = "gres/gpu"
 
 
 def of(printed: str, fields: Sequence[str]) -> list[Row]:
@@ -47,7 +46,7 @@ def associations(found: Iterable[Row]) -> Iterator[Association]:
             partition=row["Partition"],
             qos=frozenset(name for name in row["QOS"].split(",") if name),
             default_qos=row["DefaultQOS"],
-            limits=_limits(row, "MaxSubmit", "MaxJobs"),
+            limits=_limits(row, SHARE, "MaxSubmit", "MaxJobs"),
         )
 
 
@@ -61,19 +60,19 @@ def qos(found: Iterable[Row]) -> Iterator[Qos]:
         flags = row["Flags"].split(",")
         yield Qos(
             name=row["Name"],
-            limits=_limits(row, "GrpSubmit", "GrpJobs"),
+            limits=_limits(row, GPU, "GrpSubmit", "GrpJobs"),
             deny_on_limit="DenyOnLimit" in flags,
             no_decay="NoDecay" in flags,
         )
 
 
-def _limits(row: Row, submitted: str, running: str) -> Limits:
+def _limits(row: Row, untyped: str, submitted: str, running: str) -> Limits:
     try:
         at_once, minutes = text.limits(row["GrpTRES"]), text.limits(row["GrpTRESMins"])
         return Limits(
-            gpus_at_once=at_once.get(_GPU),
+            gpus_at_once=at_once.get(untyped),
             gpus_by_type=_by_type(at_once),
-            gpu_minutes=minutes.get(_GPU),
+            gpu_minutes=minutes.get(untyped),
             gpu_minutes_by_type=_by_type(minutes),
             longest_minutes=text.minutes(row["MaxWall"]) if row["MaxWall"] else None,
             jobs_submitted=_number(row[submitted]),
@@ -85,7 +84,7 @@ def _limits(row: Row, submitted: str, running: str) -> Limits:
 
 def _by_type(limits: Mapping[str, int]) -> dict[str, int]:
     """A site's own limits on other TRES are not ours to judge or to take away."""
-    return {name.removeprefix(f"{_GPU}:"): amount for name, amount in limits.items() if name.startswith(f"{_GPU}:")}
+    return {name.removeprefix(f"{GPU}:"): amount for name, amount in limits.items() if name.startswith(f"{GPU}:")}
 
 
 def _number(said: str) -> int | None:

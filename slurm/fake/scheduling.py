@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
@@ -78,27 +79,31 @@ def _limited(cluster: Cluster, job: FakeJob) -> str:
     own = [other for other in running if admission.association(cluster, other.asked, other.user) is member]
     ours = [other for other in running if other.asked.account == job.asked.account]
     mates = [other for other in running if other.asked.qos == job.asked.qos]
+    qos = cluster.qos[job.asked.qos].limits
+    own_row = cluster.associations[job.asked.account, "", ""].limits
     return (
-        _wall(member.limits, own, job, _OF_PERSON)
-        or _wall(_of_all(cluster, job.asked.account), ours, job, _OF_PERSON)
-        or _wall(cluster.qos[job.asked.qos].limits, mates, job, _OF_QOS)
+        _wall(_beside(member.limits, qos), own, job, _OF_PERSON)
+        or _wall(_beside(Limits(own_row.gpus_at_once, own_row.gpus_by_type), qos), ours, job, _OF_PERSON)
+        or _wall(qos, mates, job, _OF_QOS)
     )
 
 
-def _of_all(cluster: Cluster, account: str) -> Limits:
-    """Of an account's own row the GPUs: those all its people have at once."""
-    own = cluster.associations[account, "", ""].limits
-    return Limits(own.gpus_at_once, own.gpus_by_type)
+def _beside(limits: Limits, qos: Limits) -> Limits:
+    """What Slurm looks at of an association's limits under this QOS; its untyped GPUs are a TRES of their own."""
+    types = {kind: amount for kind, amount in limits.gpus_by_type.items() if kind not in qos.gpus_by_type}
+    longest = limits.longest_minutes if qos.longest_minutes is None else None
+    return dataclasses.replace(limits, gpus_by_type=types, longest_minutes=longest)
 
 
 class _Reasons(NamedTuple):
     gpus: str
+    types: str
     jobs: str
     wall: str
 
 
-_OF_PERSON = _Reasons("AssocGrpGRES", "AssocMaxJobsLimit", "AssocMaxWallDurationPerJobLimit")
-_OF_QOS = _Reasons("QOSGrpGRES", "QOSGrpJobsLimit", "QOSMaxWallDurationPerJobLimit")
+_OF_PERSON = _Reasons("AssocGrpBilling", "AssocGrpGRES", "AssocMaxJobsLimit", "AssocMaxWallDurationPerJobLimit")
+_OF_QOS = _Reasons("QOSGrpGRES", "QOSGrpGRES", "QOSGrpJobsLimit", "QOSMaxWallDurationPerJobLimit")
 
 
 def _wall(limits: Limits, running: Sequence[FakeJob], job: FakeJob, reasons: _Reasons) -> str:
@@ -109,7 +114,7 @@ def _wall(limits: Limits, running: Sequence[FakeJob], job: FakeJob, reasons: _Re
     if job.gpus and limits.gpus_at_once is not None and used + job.gpus > limits.gpus_at_once:
         return reasons.gpus
     if job.gpus and cap is not None and typed + job.gpus > cap:
-        return reasons.gpus
+        return reasons.types
     if limits.jobs_running is not None and len(running) >= limits.jobs_running:
         return reasons.jobs
     if limits.longest_minutes is not None and job.asked.time_limit_minutes > limits.longest_minutes:

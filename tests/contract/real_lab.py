@@ -104,7 +104,7 @@ class RealLab:
     def another_hand(self, account: str, user: str, *, gpus: int) -> None:
         where = ["where", f"name={user}", f"account={account}"]
         argv = ["env", "SLURM_CONF=/srv/var/slurm/slurm.conf", "sacctmgr", "-i", "modify", "user", *where]
-        self._stack("exec", "--user", "bancada-slurmctld", "--", *argv, "set", f"GrpTRES=gres/gpu={gpus}")
+        self._stack("exec", "--user", "bancada-slurmctld", "--", *argv, "set", f"GrpTRES=billing={gpus}")
 
     def end(self, job_id: int, key: str, *, exit_code: int = 0) -> None:
         (self.var / f"home/gate-{key}").write_text(f"{exit_code}\n")

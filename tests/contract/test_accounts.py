@@ -94,7 +94,7 @@ def test_a_share_holds_a_person_and_lets_through_again(lab: Lab, ground: Ground)
     ground.make(ground.wanted(ground.row(limits=Limits(gpus_at_once=1))))
     first, second = lab.sbatch(lab.davi, ground.name), lab.sbatch(lab.davi, ground.name)
     lab.until(is_running(lab, first))
-    lab.until(lambda: ground.reason(second) == "AssocGrpGRES")
+    lab.until(lambda: ground.reason(second) == "AssocGrpBilling")
     ground.make(ground.wanted(ground.row(limits=Limits(gpus_at_once=2))))
     lab.until(is_running(lab, second), seconds=60)
 
@@ -108,10 +108,21 @@ def test_a_share_holds_a_person_and_lets_through_again(lab: Lab, ground: Ground)
     ],
 )
 def test_each_limit_of_a_person_holds_a_job_from_a_shell(lab: Lab, ground: Ground, limits: Limits, reason: str) -> None:
-    ground.make(ground.wanted(ground.row(limits=limits)))
+    """Where the QOS limits something else."""
+    ground.make(ground.wanted(ground.row(limits=limits), limits=Limits(gpus_at_once=8)))
     job_id = lab.sbatch(lab.davi, ground.name)
     assert job_id
     lab.until(lambda: ground.reason(job_id) == reason)
+
+
+def test_what_the_qos_limits_too_is_not_looked_at(lab: Lab, ground: Ground) -> None:
+    """Slurm's way, and why a share is counted in another TRES than the allocation."""
+    share = Limits(gpus_by_type={"a100": 0}, longest_minutes=2)
+    wanted = ground.wanted(ground.row(limits=share), limits=Limits(gpus_by_type={"a100": 4}, longest_minutes=30))
+    ground.make(wanted)
+    key = ground.row().key
+    assert wanted.overruled() == [(key, "longest_minutes", ground.name), (key, "gpus_by_type", ground.name)]
+    lab.until(is_running(lab, lab.sbatch(lab.davi, ground.name)))
 
 
 def test_a_wall_of_the_qos_that_lets_through_again(lab: Lab, ground: Ground) -> None:
@@ -175,7 +186,7 @@ def test_limits_of_an_accounts_own_row(lab: Lab, ground: Ground) -> None:
     own = Association(ground.name, limits=Limits(gpus_at_once=0))
     ground.make(ground.wanted(ground.row(), own))
     job_id = lab.sbatch(lab.davi, ground.name)
-    lab.until(lambda: ground.reason(job_id) == "AssocGrpGRES")
+    lab.until(lambda: ground.reason(job_id) == "AssocGrpBilling")
     assert ground.there().associations[ground.row().key] == ground.row()  # its own, without what it inherits
 
 

@@ -24,7 +24,7 @@ ROWS = """\
 bancada|root|||normal|||||||
 bancada|root|bancada|||||||||
 bancada|visao|||visao-2026|visao-2026||||||root
-bancada|visao|ana|gpu|v26,v27|v26|cpu=64,gres/gpu:a100=2,gres/gpu=4|gres/gpu=600|1-01:30:00|4|2|
+bancada|visao|ana|gpu|v26,v27|v26|billing=4,cpu=64,gres/gpu:a100=2,gres/gpu=9|billing=600|1-01:30:00|4|2|
 bancada|visao|bia|||||||0||
 """
 QOS = """\
@@ -165,8 +165,8 @@ def test_people_are_added_changed_and_stopped() -> None:
     there = Books.of([account], [], [Association("visao")])
     assert said(Books.of([account], [], [ana]), Books()) == [
         'add account visao description="Visão   x   y" organization="UFX"',
-        "add user name=ana account=visao partition=gpu qos=v,w defaultqos=v GrpTRES=gres/gpu=4,gres/gpu:a100=2 "
-        "GrpTRESMins=gres/gpu=1000,gres/gpu:a100=600 MaxWall=90 MaxSubmitJobs=5 MaxJobs=3",
+        "add user name=ana account=visao partition=gpu qos=v,w defaultqos=v GrpTRES=billing=4,gres/gpu:a100=2 "
+        "GrpTRESMins=billing=1000,gres/gpu:a100=600 MaxWall=90 MaxSubmitJobs=5 MaxJobs=3",
     ]
     other = dataclasses.replace(
         ana, qos=frozenset({"x"}), default_qos="x", limits=dataclasses.replace(FULL, jobs_running=None)
@@ -183,7 +183,7 @@ def test_people_are_added_changed_and_stopped() -> None:
         "modify user where name=ana account=visao partition='' set MaxSubmitJobs=0"
     ]
     assert said(Books.of([account], [], [Association("visao", limits=Limits(gpus_at_once=1))]), there) == [
-        "modify account where name=visao set GrpTRES=gres/gpu=1"
+        "modify account where name=visao set GrpTRES=billing=1"
     ]
 
 
