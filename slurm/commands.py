@@ -38,7 +38,8 @@ class Commands:
         if done.returncode < 0:
             raise Unanswered(f"{program} was ended by signal {-done.returncode}")
         if done.returncode and any(phrase in done.stderr for phrase in _UNREACHED):
-            raise Unanswered(f"{program}: {_first(done.stderr)}")
+            # it prompts once it is connected: before that no line was read
+            raise (Unanswered if done.stdout.strip() else Unreachable)(f"{program}: {_first(done.stderr)}")
         return list(dict.fromkeys(_complaints(done))) if done.returncode else []
 
     def _run(

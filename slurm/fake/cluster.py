@@ -156,6 +156,10 @@ class Cluster:
         """The next submissions are accepted, and their answers lost: Unanswered."""
         self.health.answers_to_lose = times
 
+    def kill_sacctmgr(self, *, after: int) -> None:
+        """The next changes of accounts are done up to this step; then sacctmgr is killed: Unanswered."""
+        self.health.steps_until_silence = after
+
     def stop(self, daemon: str = "slurmctld") -> None:
         """SIGSTOP: requests wait in its queue."""
         self.health.stopped.add(daemon)

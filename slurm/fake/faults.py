@@ -19,6 +19,7 @@ class Health:
     stopped: set[str] = dataclasses.field(default_factory=set)
     answers_to_lose: int = 0
     to_raise: deque[SlurmError] = dataclasses.field(default_factory=deque)
+    steps_until_silence: int | None = None
     waiting: list[Callable[[], object]] = dataclasses.field(default_factory=list)
 
     def check(self, *daemons: str) -> None:
@@ -44,6 +45,11 @@ class Health:
                 deed()
             except SlurmError:
                 continue
+
+    def cut(self) -> int | None:
+        """How many of the steps that come now are done before there is silence; None for all. Once only."""
+        steps, self.steps_until_silence = self.steps_until_silence, None
+        return steps
 
     def answer(self) -> None:
         """After an act is done: its answer may be lost on the way."""

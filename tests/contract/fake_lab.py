@@ -75,6 +75,11 @@ class FakeLab:
         return seen
 
     @contextlib.contextmanager
+    def sacctmgr_killed(self) -> Iterator[None]:
+        self.cluster.kill_sacctmgr(after=2)
+        yield
+
+    @contextlib.contextmanager
     def slurmctld_stopped(self) -> Iterator[None]:
         self.cluster.stop()
         yield

@@ -52,6 +52,9 @@ class Lab(Protocol):
     def until(self, look: Callable[[], T], *, seconds: float = 30) -> T:
         """Look again and again, letting the cluster's time pass, until it is true; the last look."""
 
+    def sacctmgr_killed(self) -> AbstractContextManager[None]:
+        """Changes of accounts are broken off after some of them."""
+
     def slurmctld_stopped(self) -> AbstractContextManager[None]: ...
 
     def slurmctld_down(self) -> AbstractContextManager[None]: ...

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
@@ -43,6 +43,13 @@ class KeyTokens:
 
     def reading(self) -> Token:
         return self.of("bancada-read")
+
+
+class Hurried(Commands):
+    """Kills what changes something after a second: two or three lines are done by then."""
+
+    def tell(self, token: Token, program: str, *args: str, lines: Sequence[str], deadline: float) -> list[str]:
+        return super().tell(token, program, *args, lines=lines, deadline=1.0)
 
 
 class RealLab:
@@ -118,6 +125,13 @@ class RealLab:
             assert time.monotonic() < until, "it did not happen"
             time.sleep(0.3)
         return seen
+
+    @contextlib.contextmanager
+    def sacctmgr_killed(self) -> Iterator[None]:
+        whole = self.gateway.commands
+        self.gateway.commands = Hurried(whole.conf, whole.deadline, whole.folder)
+        yield
+        self.gateway.commands = whole
 
     @contextlib.contextmanager
     def slurmctld_stopped(self) -> Iterator[None]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import secrets
 
 import pytest
 
 from slurm.books import Account, Association, Books, Limits, Qos
-from slurm.contract import Refused
+from slurm.contract import Refused, Unanswered, Unreachable
 from slurm.plan import Plan, differences, plan
 from slurm.steps import Kind, Step
 from tests.contract.lab import Lab, is_over, is_running, submission
@@ -214,6 +215,29 @@ def test_steps_done_twice_and_steps_that_cannot_be_done(lab: Lab, ground: Ground
     said = lab.accounts.carry_out(steps)
     assert any("no-such-account" in words for words in said) and any("no-such-qos" in words for words in said)
     assert good.key in ground.there().associations and absent.key not in ground.there().associations
+
+
+def test_broken_off_in_the_middle_it_arrives_in_the_end(lab: Lab, ground: Ground) -> None:
+    """Each time a bit further, from whatever was done; nothing is done twice that matters."""
+    people = ("davi", "felipe", "elisa", "ana")
+    rows = [ground.row("gpu", Limits(gpus_at_once=1 + number), user) for number, user in enumerate(people)]
+    wanted, left = ground.wanted(*rows, limits=Limits(gpus_at_once=7)), []
+    while (steps := plan(wanted, ground.there()).steps) and len(left) < 8:
+        left.append(len(steps))
+        with lab.sacctmgr_killed(), contextlib.suppress(Unanswered):
+            lab.accounts.carry_out(steps)
+    assert left == sorted(left, reverse=True) and 1 < len(left) < 8
+    ground.make(wanted)
+
+
+def test_without_slurmdbd_nothing_is_changed(lab: Lab, ground: Ground) -> None:
+    steps = plan(ground.wanted(), ground.there()).steps
+    with lab.slurmdbd_down():
+        with pytest.raises(Unreachable):
+            lab.accounts.carry_out(steps)
+        with pytest.raises((Unreachable, Unanswered)):
+            ground.there()
+    assert plan(ground.wanted(), ground.there()).steps == steps
 
 
 def test_what_cannot_be_a_name_is_refused_before_anything_is_done(lab: Lab, ground: Ground) -> None:

@@ -95,7 +95,10 @@ def test_lines_are_given_and_what_was_said_of_them_is_read(tmp_path: Path) -> No
 
 
 def test_lines_that_did_not_arrive_or_only_perhaps(tmp_path: Path) -> None:
-    for body in ("print('error: Connection refused', file=sys.stderr); sys.exit(1)", "os.kill(os.getpid(), 9)"):
+    refused = "print('error: Connection refused', file=sys.stderr); sys.exit(1)"
+    with pytest.raises(Unreachable):
+        tell(tmp_path, refused)
+    for body in (f"print('sacctmgr: add qos x'); {refused}", "os.kill(os.getpid(), 9)"):
         with pytest.raises(Unanswered):
             tell(tmp_path, body)
     with pytest.raises(Unanswered, match="within"):
