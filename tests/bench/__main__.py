@@ -9,7 +9,19 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tests.bench import accepting, calls, latency, memory, pages, resuming, submitting, throughput
+from tests.bench import (
+    accepting,
+    calls,
+    governing,
+    latency,
+    memory,
+    pages,
+    peers,
+    reconciling,
+    resuming,
+    submitting,
+    throughput,
+)
 from tests.bench.figures import ROOT, Figure, circumstances, markdown, write
 from tests.bench.place import Place
 
@@ -22,6 +34,9 @@ NUMBERS: dict[str, Callable[..., Iterator[Figure]]] = {
     "P10": resuming.measure,
     "P12": pages.measure,
     "P16": memory.measure,
+    "G1": reconciling.measure,
+    "G2": governing.measure,
+    "G4": peers.measure,
 }
 
 
