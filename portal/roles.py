@@ -35,7 +35,11 @@ GRANTS: dict[str, dict[str, str]] = {
     "projects_projectrequest": {WEB: WRITE, WORK: READ},
     "projects_joinrequest": {WEB: WRITE, WORK: READ},
     "quotas_fundingsource": {WEB: WRITE, WORK: READ, SLURM: READ},
-    "quotas_allocation": {WEB: WRITE, WORK: READ, SLURM: "SELECT, UPDATE (used_gpu_minutes, used_as_of)"},
+    "quotas_allocation": {
+        WEB: WRITE,
+        WORK: "SELECT, UPDATE (warned_level, mailed_level)",
+        SLURM: "SELECT, UPDATE (used_gpu_minutes, used_as_of)",
+    },
     "quotas_share": {WEB: FULL, WORK: READ, SLURM: READ},
     "quotas_usage": {WEB: READ, WORK: READ, SLURM: FULL},
     "quotas_allocationrequest": {WEB: WRITE, WORK: READ},

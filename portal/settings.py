@@ -194,6 +194,15 @@ RECONCILE: str = env.str("BANCADA_RECONCILE", default="report")
 REMOVALS_PER_PASS: int = env.int("BANCADA_REMOVALS_PER_PASS", default=50)  # what one comparison may take away at most
 SITE_HOOK: str = env.str("BANCADA_SITE_HOOK", default="")  # makes a project's missing group or folder (docs/operate.md)
 
+# --- mail: off until it says where, e.g. smtp+tls://login:password@mail.example.org:587 -----------------------------
+MAIL_IS_ON = bool(env.str("EMAIL_URL", default=""))
+EMAIL_TIMEOUT = 10
+DEFAULT_FROM_EMAIL = f"bancada@{_public.hostname or 'localhost'}"
+if MAIL_IS_ON:
+    _mail = env.email_url("EMAIL_URL")
+    DEFAULT_FROM_EMAIL = _mail.pop("OPTIONS", {}).get("FROM") or DEFAULT_FROM_EMAIL
+    vars().update({name: value for name, value in _mail.items() if value})
+
 # --- sign-in throttling: failures within the cool-off of a login from one source, of a login, of a source -----------
 SIGN_IN_LIMITS: dict[str, int] = {
     "pair": env.int("BANCADA_SIGN_IN_PAIR", default=5),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 
 from django.db.models import Count, Max, QuerySet, Sum
@@ -19,11 +18,15 @@ RECENT = 28  # days over which the pace is measured
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Pace:
-    """How fast an allocation is used: GPU-minutes a day lately; `until`: when it is gone, None: not before its end."""
+    """How fast an allocation is used: GPU-minutes a day lately; `until`: when it is gone, None: not before its end.
+
+    `left`: whole days from its end back to that day; None where it has no end, or lasts.
+    """
 
     per_day: float
     until: date | None
     as_of: datetime | None
+    left: int | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -43,11 +46,19 @@ def pace(allocation: Allocation, *, free: int | None) -> Pace:
     today = timezone.now().date()
     since = max(allocation.starts_on, today - timedelta(days=RECENT))
     rows = within(allocation).filter(day__gte=since)
-    seconds = rows.aggregate(sum=Sum("gpu_seconds"))["sum"] or 0
+    return paced(allocation, rows.aggregate(sum=Sum("gpu_seconds"))["sum"] or 0, free=free)
+
+
+def paced(allocation: Allocation, seconds: int, *, free: int | None) -> Pace:
+    """The same from the GPU-seconds of that time, where they are known already."""
+    today = timezone.now().date()
+    since = max(allocation.starts_on, today - timedelta(days=RECENT))
     per_day = seconds / 60 / max(1, (today - since).days + 1)
     lasts = None if free is None or not per_day else today + timedelta(days=min(36_500, int(free / per_day)))
     ends = allocation.ends_on
-    return Pace(per_day, lasts if lasts is not None and (ends is None or lasts < ends) else None, allocation.used_as_of)
+    if lasts is None or (ends is not None and lasts >= ends):
+        return Pace(per_day, None, allocation.used_as_of)
+    return Pace(per_day, lasts, allocation.used_as_of, (ends - lasts).days if ends else None)
 
 
 def by_person(rows: QuerySet[Usage]) -> list[Part]:
@@ -116,8 +127,3 @@ def of_month(project: Project, month: date) -> QuerySet[Usage]:
 def as_of(rows: QuerySet[Usage]) -> datetime | None:
     """How fresh the newest of it is."""
     return rows.aggregate(at=Max("as_of"))["at"]
-
-
-def warned_levels(used: int, committed: int, limit: int | None) -> Sequence[int]:
-    """Which of 75, 90 and 100 percent are passed by what is used and committed."""
-    return [level for level in (75, 90, 100) if limit and 100 * (used + committed) >= level * limit]

@@ -1,8 +1,8 @@
-"""Bells for the worker that may speak to Slurm: bring its accounting up to date, and compare."""
+"""Bells: for the worker that speaks to Slurm, to apply and compare; for the other, to warn of what runs out."""
 
 from celery import shared_task
 
-from quotas.services import applying, reconciling
+from quotas.services import applying, reconciling, warning
 
 
 @shared_task(name="slurm.apply_limits")
@@ -15,3 +15,9 @@ def apply_limits() -> None:
 def reconcile() -> None:
     """Compare all projects with what Slurm has."""
     reconciling.reconcile()
+
+
+@shared_task(name="default.warn_allocations")
+def warn_allocations() -> None:
+    """Tell who can act of allocations that are almost used up."""
+    warning.warn()

@@ -81,6 +81,8 @@ class Allocation(models.Model):
     used_gpu_minutes = models.PositiveBigIntegerField(_("used"), default=0)
     used_as_of = models.DateTimeField(null=True, blank=True)
     is_default = models.BooleanField(_("default"), default=False)
+    warned_level = models.PositiveSmallIntegerField(default=0)  # 75, 90 or 100 percent: who can act was told of it
+    mailed_level = models.PositiveSmallIntegerField(default=0)  # and had the mail, where the site sends any
 
     objects = AllocationQuerySet.as_manager()
 

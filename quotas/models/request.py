@@ -35,7 +35,8 @@ class AllocationRequest(Request):
     starts_on = models.DateField(_("from"), null=True, blank=True)
     ends_on = models.DateField(_("until"), null=True, blank=True)
 
-    gate_scope, gate_owner, gate_view = "project", "", Permission.ALLOCATION_REQUEST
+    # a request stands in the project's trail whole, so whoever reads that may read it: both sides, and the auditor
+    gate_scope, gate_owner, gate_view = "project", "", Permission.TRAIL_READ
 
     class Meta:
         ordering = ("-asked_at",)

@@ -12,10 +12,11 @@ from quotas.services.allocations import (
 )
 from quotas.services.holding import Balance, NoAllocation, balance, choose, hold, release, take_again
 from quotas.services.limits import OverAllocation
+from quotas.services.sharing import divide
 from quotas.services.usage import RunFacts, book, refresh
 
 __all__ = [
     "Balance", "NoAllocation", "NotMember", "OverAllocation", "RunFacts", "add_funding", "balance", "book",
-    "change_allocation", "change_funding", "choose", "close_allocation", "create_allocation", "hold", "make_default",
-    "refresh", "release", "set_share", "take_again",
+    "change_allocation", "change_funding", "choose", "close_allocation", "create_allocation", "divide", "hold",
+    "make_default", "refresh", "release", "set_share", "take_again",
 ]  # fmt: skip

@@ -22,6 +22,7 @@ LIMITS = (
     "gpu_minutes_by_type", "partitions", "deny_on_limit",
 )  # fmt: skip
 CHANGEABLE = (*LIMITS, "title", "funding", "starts_on", "ends_on")
+RAISING = {"gpu_minutes", "gpu_minutes_by_type", "starts_on"}  # what makes it more or less used up
 
 
 class NotMember(Exception):
@@ -64,7 +65,9 @@ def change_allocation(*, allocation: Allocation, by: User | None, why: str = "",
     for name, value in after.items():
         setattr(row, name, value)
     _check(row)
-    row.save(update_fields=list(after))
+    if after.keys() & RAISING:  # with more to use, 75 percent may be passed a second time
+        row.warned_level = row.mailed_level = 0
+    row.save(update_fields=[*after, "warned_level", "mailed_level"])
     touched(row.project)
     trail.record(
         Action.ALLOCATION_CHANGED, by=by, about=row, project=row.project, why=why,

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from accounts.models import User
 from audit import trail
@@ -15,19 +18,53 @@ from quotas.models import Allocation, AllocationRequest, Comment, Kind
 from quotas.services.allocations import change_allocation, create_allocation
 
 _WANTED = ("gpus_at_once", "gpu_minutes", "ends_on")
+UNDECIDED = ("decided_by",)  # empty until somebody decides
 
 
 @transaction.atomic
 def ask(*, project: Project, kind: str, by: User, **fields: Any) -> AllocationRequest:
     """Write the request down; `fields` are AllocationRequest's own. Raises ValidationError."""
     row = AllocationRequest(project=project, kind=Kind(kind), asked_by=by, **fields)
-    row.full_clean()
+    _check(row)
+    row.full_clean(exclude=UNDECIDED)
     row.save()
     trail.record(
         Action.ALLOCATION_REQUESTED, by=by, about=row, project=project, kind=row.kind, why=row.why,
         allocation=row.allocation.code if row.allocation else None, **{name: getattr(row, name) for name in _WANTED},
     )  # fmt: skip
     return row
+
+
+def _check(row: AllocationRequest) -> None:
+    """A request asks for something: what it is about, and more of it than there is."""
+    errors: dict[str, str] = {}
+    if row.kind == Kind.NEW:
+        errors |= {name: _("This field is required.") for name in ("title", "starts_on") if not getattr(row, name)}
+    elif row.allocation is None or row.allocation.project_id != row.project_id:
+        errors["allocation"] = _("Choose an allocation of the project.")
+    elif row.kind == Kind.LONGER:
+        errors |= _longer(row, row.allocation)
+    elif not _is_more(row, row.allocation):
+        errors["gpu_minutes"] = _("Ask for more than the allocation gives now.")
+    if row.funding is not None and row.funding.project_id != row.project_id:
+        errors["funding"] = _("The funding source belongs to another project.")
+    if row.starts_on and row.ends_on and row.ends_on < row.starts_on:
+        errors["ends_on"] = _("The last day comes before the first.")
+    if errors:
+        raise ValidationError(errors)
+
+
+def _longer(row: AllocationRequest, allocation: Allocation) -> dict[str, str]:
+    if row.ends_on is None:
+        return {"ends_on": _("This field is required.")}
+    if allocation.ends_on is None or row.ends_on <= allocation.ends_on or row.ends_on < timezone.now().date():
+        return {"ends_on": _("Choose a day after the allocation's last one.")}
+    return {}
+
+
+def _is_more(row: AllocationRequest, allocation: Allocation) -> bool:
+    pairs = ((getattr(row, name), getattr(allocation, name)) for name in ("gpu_minutes", "gpus_at_once"))
+    return any(wanted is not None and now is not None and wanted > now for wanted, now in pairs)
 
 
 @transaction.atomic
