@@ -32,6 +32,7 @@ def search(words: str) -> list[Entry]:
 
     Raises TooShort for fewer than SHORTEST letters, DirectoryDown.
     """
+    find.split(words)  # raises before the directory is asked
     with conversation(seconds=SEARCH_SECONDS, turns=_SEARCHES) as talk:
         return find.search(talk, words)
 

@@ -64,7 +64,7 @@ def search(talk: Conversation, words: str) -> list[Entry]:
 
     Raises TooShort, or DirectoryDown.
     """
-    filter_text = "(&{}{})".format(settings.LDAP_USER_FILTER % {"user": "*"}, "".join(map(_holds, _split(words))))
+    filter_text = "(&{}{})".format(settings.LDAP_USER_FILTER % {"user": "*"}, "".join(map(_holds, split(words))))
     found = []
     for dn, attributes in talk.some(settings.LDAP_USER_BASE, filter_text, wanted_attributes(), MOST_FOUND):
         try:
@@ -74,8 +74,8 @@ def search(talk: Conversation, words: str) -> list[Entry]:
     return sorted(found, key=lambda entry: (entry.name.casefold(), entry.username))
 
 
-def _split(words: str) -> list[str]:
-    """What was typed without what no entry holds."""
+def split(words: str) -> list[str]:
+    """What was typed without what no entry holds. Raises TooShort."""
     clean = "".join(" " if unicodedata.category(letter)[0] == "C" else letter for letter in words[:LONGEST_WORDS])
     if sum(map(str.isalnum, clean)) < SHORTEST:
         raise TooShort(words)
