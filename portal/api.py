@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import structlog
+from django.core.exceptions import ValidationError as Impossible
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
@@ -31,7 +32,12 @@ from jobs.views.asking import FIELD_OF_LIMIT
 from portal import api_schema, denied
 from portal.api_auth import WrongScope, door
 from portal.problems import problem
+from projects import refusals
 from projects.api import router as projects
+from projects.api_people import directory
+from projects.api_people import router as people
+from projects.api_requests import joins
+from projects.api_requests import router as requests
 from projects.models import Project
 from quotas.api import router as allocations
 from quotas.services import OverAllocation
@@ -54,7 +60,11 @@ class Api(NinjaAPI):
 
 api = Api(title="Bancada", version="1", description=api_schema.ABOUT, docs_url=None, urls_namespace="api-v1")
 api.add_router("/me", me, auth=door(read=None), tags=["me"])
-api.add_router("/projects", projects, auth=door(), tags=["projects"])
+manage = door(write=TokenScope.MANAGE)
+for router in (projects, people, joins):
+    api.add_router("/projects", router, auth=manage, tags=["projects"])
+api.add_router("/requests", requests, auth=manage, tags=["requests"])
+api.add_router("/directory", directory, auth=manage, tags=["directory"])
 api.add_router("/projects", allocations, auth=door(), tags=["projects"])
 api.add_router("/jobs", jobs, auth=door(), tags=["jobs"])
 api.add_router("/cluster", cluster, auth=door(), tags=["cluster"])
@@ -92,6 +102,26 @@ def _wrong_scope(request: HttpRequest, error: WrongScope) -> HttpResponse:
 @api.exception_handler(ValidationError)
 def _malformed(request: HttpRequest, error: ValidationError) -> HttpResponse:
     return problem(422, errors=fields.messages(error.errors))
+
+
+@api.exception_handler(Impossible)
+def _impossible(request: HttpRequest, error: Impossible) -> HttpResponse:
+    """What the rows themselves refuse; the Slurm account is the code."""
+    said = error.message_dict if hasattr(error, "error_dict") else {"body": error.messages}
+    renamed = {"slurm_account": "code", "__all__": "body"}
+    return problem(422, errors={renamed.get(name, name): words for name, words in said.items()})
+
+
+def _refusal(request: HttpRequest, error: Exception) -> HttpResponse:
+    """Why people or projects were not changed, at the field it belongs to."""
+    why = refusals.of(error)
+    errors = {why.field: [str(why.words)]} if why.field else None
+    headers = {"Retry-After": "60"} if why.status in (429, 503) else None
+    return problem(why.status, str(why.words), kind=why.kind, errors=errors, headers=headers)
+
+
+for refusal in refusals.REFUSALS:
+    api.add_exception_handler(refusal, _refusal)
 
 
 @api.exception_handler(BadSpec)

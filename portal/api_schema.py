@@ -51,7 +51,7 @@ def _errors(path: str, method: str, operation: dict[str, Any]) -> dict[int, str]
     errors = dict(_ALWAYS)
     if "{" in path or named:
         errors |= _WHERE_ONE
-    if method == "post":
+    if method in ("post", "patch", "delete"):
         errors |= _CHANGING
     return errors | {503: "Not available at the moment"}
 

@@ -67,7 +67,9 @@ class AddForm(RoleForm):
 class RemoveForm(forms.Form):
     """The end of a membership, and what becomes of the jobs."""
 
-    on_end = forms.ChoiceField(choices=OnEnd.choices, initial=OnEnd.FINISH, widget=forms.RadioSelect)
+    on_end = forms.ChoiceField(
+        choices=OnEnd.choices, initial=OnEnd.FINISH, widget=forms.RadioSelect(attrs={"class": "form-check-input"})
+    )
     why = forms.CharField(label=_("Why"), max_length=300, required=False)
 
 

@@ -29,8 +29,8 @@ def pis_of() -> ArraySubquery:
     return ArraySubquery(rows.annotate(name=_NAME).values("name"))
 
 
-def joinable(user: User) -> QuerySet[Project]:
-    """Projects this person may ask to join: they allow being found and take work."""
+def joinable() -> QuerySet[Project]:
+    """Projects one may ask to join: they allow being found and take work."""
     return Project.objects.filter(is_listed=True, state=ProjectState.ACTIVE)
 
 
@@ -38,7 +38,7 @@ def listed(user: User, words: str) -> QuerySet[Project]:
     """Those of them the person is not in, with `pis` and whether they `have_asked`."""
     mine = Membership.objects.active().filter(user=user, project=OuterRef("pk"))
     asked = JoinRequest.objects.filter(asked_by=user, project=OuterRef("pk"), state=RequestState.OPEN)
-    rows = joinable(user).filter(~Exists(mine)).annotate(pis=pis_of(), have_asked=Exists(asked))
+    rows = joinable().filter(~Exists(mine)).annotate(pis=pis_of(), have_asked=Exists(asked))
     if words:
         by_pi = Membership.objects.active().filter(
             project=OuterRef("pk"), role=Role.PI, user__display_name__icontains=words
@@ -90,6 +90,12 @@ def asked_by(user: User) -> list[Asked]:
     )
     rows: Iterable[Any] = chain(joins.order_by().union(opens.order_by(), all=True))
     return sorted((Asked(*row) for row in rows), key=lambda row: row.at, reverse=True)
+
+
+def own_request(user: User, pk: UUID) -> JoinRequest | ProjectRequest | None:
+    """What this person asked for under this id."""
+    join = JoinRequest.objects.filter(asked_by=user, pk=pk).select_related("project", "asked_by").first()
+    return join or ProjectRequest.objects.filter(asked_by=user, pk=pk).select_related("asked_by").first()
 
 
 def open_joins() -> ArraySubquery:

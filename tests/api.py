@@ -18,7 +18,7 @@ from projects.models import Project
 from tests.factories import make_allocation, make_cluster, make_member, make_project, make_user
 
 PEOPLE = ("nobody", "stranger", "viewer", "member", "manager", "pi", "operator", "auditor")
-EVERYTHING = ("read", "submit", "audit")
+EVERYTHING = ("read", "submit", "audit", "manage")
 REQUEST: dict[str, Any] = {"name": "treino", "partition": "gpu", "gpus": 1, "script": "#!/bin/bash\ntrue\n"}
 
 
@@ -45,6 +45,16 @@ class Caller:
         """POST JSON below /api/v1."""
         data = {} if body is None else {"data": body, "content_type": "application/json"}
         return self.client.post(f"/api/v1{path}", headers=self._headers(headers), **data)
+
+    def patch(self, path: str, body: Any) -> HttpResponse:
+        """PATCH JSON below /api/v1."""
+        return self.client.patch(
+            f"/api/v1{path}", headers=self._headers({}), data=body, content_type="application/json"
+        )
+
+    def delete(self, path: str) -> HttpResponse:
+        """DELETE below /api/v1."""
+        return self.client.delete(f"/api/v1{path}", headers=self._headers({}))
 
     def _headers(self, more: dict[str, str]) -> dict[str, str]:
         known = {"Authorization": f"Bearer {self.secret}"} if self.secret else {}

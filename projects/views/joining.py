@@ -18,12 +18,12 @@ from access.permissions import Permission
 from accounts.http import SignedInRequest
 from projects import reads, refusals, services
 from projects.forms import AnswerForm, JoinForm, LetInForm
-from projects.models import JoinRequest, Project, ProjectRequest
+from projects.models import JoinRequest, Project
 
 
 def joinable(request: SignedInRequest, code: str) -> Project:
     """A project that allows being found. Raises NotFound for any other, as for one that is not there."""
-    row = reads.joinable(request.user).annotate(pis=reads.pis_of()).filter(code=code).first()
+    row = reads.joinable().annotate(pis=reads.pis_of()).filter(code=code).first()
     if row is None:
         raise NotFound(Permission.PROJECT_VIEW, "projects.project", {"code": code})
     return row
@@ -53,11 +53,8 @@ def join(request: SignedInRequest, code: str) -> HttpResponse:
 @require_POST
 def withdraw(request: SignedInRequest, pk: UUID) -> HttpResponse:
     """Take back what I asked for."""
-    for model in (JoinRequest, ProjectRequest):
-        row = model.objects.filter(asked_by=request.user, pk=pk).first()
-        if row is not None:
-            break
-    else:
+    row = reads.own_request(request.user, pk)
+    if row is None:
         raise NotFound(Permission.PROJECT_VIEW, "projects.request", {"pk": pk})
     try:
         services.withdraw(request=row)

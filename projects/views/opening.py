@@ -17,7 +17,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from access import gate
 from access.errors import NotFound
 from access.permissions import Permission
-from accounts.admission import person_by_id
+from accounts import admission
 from accounts.http import SignedInRequest
 from accounts.models import User
 from projects import refusals, searching, services
@@ -107,7 +107,7 @@ def _is_uuid(value: object) -> bool:
 def _open(request: SignedInRequest, form: OpenForm, asked: ProjectRequest | None) -> Project | None:
     fields = dict(form.cleaned_data)
     try:
-        pi = person_by_id(fields.pop("pi"))
+        pi = admission.person_by_id(fields.pop("pi"))
         return services.open_for(
             pi=pi, by=request.user, request=asked, answer=request.POST.get("answer", "")[:4000],
             slurm_account=fields["code"], **fields,

@@ -8,11 +8,15 @@ import re
 import pytest
 
 from access.ids import uuid7
+from accounts import admission, lookup
 from audit.actions import Action, Outcome
 from audit.models import AuditEvent
 from portal.api import api
+from projects import services
+from projects.models import Membership
 from tests.api import PEOPLE, REQUEST, Caller, World, make_world
 from tests.conftest import Roles
+from tests.factories import make_member, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -27,6 +31,25 @@ TABLE: dict[tuple[str, str], dict[str, int]] = {
     ("/me", "get"): row("401 200 200 200 200 200 200 200"),
     ("/projects", "get"): row("401 200 200 200 200 200 200 200"),
     ("/projects/{code}", "get"): row("401 404 200 200 200 200 200 200"),
+    ("/projects", "post"): row("401 403 403 403 403 403 201 403"),
+    ("/projects/{code}", "patch"): row("401 404 403 403 403 403 200 403"),
+    ("/projects/{code}/archive", "post"): row("401 404 403 403 403 403 200 403"),
+    ("/projects/{code}/reopen", "post"): row("401 404 403 403 403 403 200 403"),
+    ("/projects/{code}/members", "get"): row("401 404 200 200 200 200 200 200"),
+    ("/projects/{code}/members", "post"): row("401 404 403 403 201 201 201 403"),
+    ("/projects/{code}/members/{login}", "patch"): row("401 404 403 403 200 200 200 403"),
+    ("/projects/{code}/members/{login}", "delete"): row("401 404 403 403 204 204 204 403"),
+    ("/projects/{code}/joins", "get"): row("401 404 403 403 200 200 200 403"),
+    ("/projects/{code}/joins", "post"): row("401 404 404 404 404 404 404 404"),
+    ("/projects/{code}/joins/{join}/let-in", "post"): row("401 404 403 403 200 200 200 403"),
+    ("/projects/{code}/joins/{join}/turn-away", "post"): row("401 404 403 403 200 200 200 403"),
+    ("/requests", "get"): row("401 200 200 200 200 200 200 200"),
+    ("/requests/joinable", "get"): row("401 200 200 200 200 200 200 200"),
+    ("/requests/{asked}", "delete"): row("401 404 404 404 404 404 404 404"),
+    ("/requests/projects", "get"): row("401 403 403 403 403 403 200 403"),
+    ("/requests/projects", "post"): row("401 201 201 201 201 201 201 201"),
+    ("/requests/projects/{asked}/refuse", "post"): row("401 403 403 403 403 403 200 403"),
+    ("/directory", "get"): row("401 403 403 403 200 200 200 403"),
     ("/projects/{code}/allocations", "get"): row("401 404 200 200 200 200 200 200"),
     ("/jobs", "get"): row("401 200 200 200 200 200 200 200"),
     ("/jobs", "post"): row("401 404 403 201 201 201 403 403"),
@@ -38,29 +61,70 @@ TABLE: dict[tuple[str, str], dict[str, int]] = {
 }
 
 
+PI, SOMEBODY = uuid7(), uuid7()  # of the directory
+PROJECT = {"title": "New", "pi": str(PI), "partitions": ["gpu"], "unix_group": "new", "folder": "/srv/new"}
+BODIES: dict[tuple[str, str], dict[str, object]] = {
+    ("/projects/{code}", "patch"): {"title": "Another"},
+    ("/projects/{code}/archive", "post"): {},
+    ("/projects/{code}/reopen", "post"): {},
+    ("/projects/{code}/members", "post"): {"person": str(SOMEBODY)},
+    ("/projects/{code}/members/{login}", "patch"): {"role": "viewer"},
+    ("/projects/{code}/joins", "post"): {"why": "I work on it."},
+    ("/projects/{code}/joins/{join}/let-in", "post"): {"role": "viewer"},
+    ("/projects/{code}/joins/{join}/turn-away", "post"): {"answer": "Not now."},
+    ("/requests/projects/{asked}/refuse", "post"): {"answer": "No room."},
+}
+
+
 @pytest.fixture
-def world() -> World:
+def world(monkeypatch: pytest.MonkeyPatch) -> World:
+    known = {key: make_user(directory_id=key) for key in (PI, SOMEBODY)}
+    monkeypatch.setattr(admission, "person_by_id", lambda key: known[key])
+    monkeypatch.setattr(lookup, "search", lambda words: [])
     return make_world()
 
 
-def ask(who: Caller, world: World, route: str, method: str) -> int:
-    path = route.format(code=world.project.code, pk=world.job.pk)
-    if method == "get":
-        return who.get(path).status_code
-    return who.post(path, REQUEST | {"project": world.project.code} if route == "/jobs" else None).status_code
+def places(world: World) -> dict[str, object]:
+    """Fresh for each person: a member, somebody who asks to join, a request for a project."""
+    asker = make_user()
+    join = services.ask_to_join(project=world.project, by=asker, why="I work on it.")
+    asked = services.ask_project(by=asker, code="novo", title="Novo", why="It is new.")
+    Membership.objects.filter(user__directory_id=SOMEBODY).delete()
+    return {
+        "code": world.project.code, "pk": world.job.pk, "login": make_member(world.project).username, "join": join.pk,
+        "asked": asked.pk,
+    }  # fmt: skip
+
+
+def ask(who: Caller, route: str, method: str, at: dict[str, object]) -> int:
+    path = route.format(**at) + ("?q=ana" if route == "/directory" else "")
+    body = BODIES.get((route, method))
+    if route == "/jobs":
+        body = REQUEST | {"project": at["code"]}
+    if (route, method) in (("/projects", "post"), ("/requests/projects", "post")):
+        code = f"new-{uuid7().hex[-8:]}"
+        body = PROJECT | {"code": code} if route == "/projects" else {"code": code, "title": "New", "why": "It is new."}
+    if method in ("get", "delete"):
+        return getattr(who, method)(path).status_code
+    return getattr(who, method)(path, body).status_code
 
 
 @pytest.mark.parametrize(("route", "method"), TABLE)
 def test_every_kind_of_person_gets_what_the_table_says(world: World, roles: Roles, route: str, method: str) -> None:
     callers = {name: world.caller(name) for name in PEOPLE}
-    roles.use("web")
-    assert {name: ask(who, world, route, method) for name, who in callers.items()} == TABLE[route, method]
+    got = {}
+    for name, who in callers.items():
+        roles.use(None)
+        at = places(world)
+        roles.use("web")
+        got[name] = ask(who, route, method, at)
+    assert got == TABLE[route, method]
 
 
 def test_every_route_stands_in_the_table() -> None:
     described = api.get_openapi_schema()["paths"]
     routes = {(path.removeprefix("/api/v1"), method) for path, methods in described.items() for method in methods}
-    assert routes == set(TABLE)
+    assert routes == {(re.sub(r"{(join|asked)}", "{pk}", path), method) for path, method in TABLE}
 
 
 def test_lists_hold_what_the_person_may_see_and_nothing_else(world: World, roles: Roles) -> None:
@@ -76,13 +140,17 @@ def test_lists_hold_what_the_person_may_see_and_nothing_else(world: World, roles
         assert jobs == (set() if name == "stranger" else {str(world.job.pk)})
 
 
-@pytest.mark.parametrize(("route", "method"), [key for key in TABLE if "{" in key[0]])
+@pytest.mark.parametrize(("route", "method"), [key for key in TABLE if "{" in key[0] and TABLE[key]["stranger"] == 404])
 def test_not_yours_and_not_there_are_the_same_answer(world: World, roles: Roles, route: str, method: str) -> None:
     who = world.caller("stranger")
     roles.use("web")
-    theirs = route.format(code=world.project.code, pk=world.job.pk)
-    absent = route.format(code="nowhere", pk=uuid7())
-    answers = [who.get(path) if method == "get" else who.post(path) for path in (theirs, absent)]
+    roles.use(None)
+    at = places(world)
+    roles.use("web")
+    there = route.format(**at)
+    absent = route.format(code="nowhere", login="nobody", **{name: uuid7() for name in ("pk", "join", "asked")})
+    body = () if method in ("get", "delete") else (BODIES.get((route, method), {}),)
+    answers = [getattr(who, method)(path, *body) for path in (there, absent)]
     assert [answer.status_code for answer in answers] == [404, 404]
     assert _same(answers[0].content) == _same(answers[1].content)
     assert set(answers[0].headers) == set(answers[1].headers)
