@@ -24,7 +24,7 @@ PROJECTS = [
     path("<slug:code>/archive", opening.archive, name="archive"),
 ]
 OPERATE = [
-    path("projects", overview.projects, name="projects"),
+    path("projects", overview.projects, name="list"),
     path("projects.csv", overview.projects_csv, name="projects_csv"),
     path("projects/new", opening.open_project, name="open_project"),
     path("people", opening.people, name="people"),

@@ -16,7 +16,7 @@ from access import gate
 from access.errors import NotFound, Refused
 from access.permissions import Permission
 from access.roles import Role
-from accounts.admission import person_by_id
+from accounts import admission
 from accounts.http import SignedInRequest
 from accounts.models import User
 from jobs.services import leaving
@@ -50,7 +50,7 @@ def people(request: SignedInRequest, code: str) -> HttpResponse:
 def _add(request: SignedInRequest, form: AddForm, project: Project) -> User | None:
     fields = dict(form.cleaned_data)
     try:
-        user = person_by_id(fields.pop("person"))
+        user = admission.person_by_id(fields.pop("person"))
         services.add_member(project=project, user=user, by=request.user, **fields)
     except refusals.REFUSALS as error:
         _say(form, error)
@@ -158,7 +158,7 @@ def remove(request: SignedInRequest, code: str, login: str) -> HttpResponse:
     form = RemoveForm(request.POST)
     if form.is_valid():
         try:
-            leaving.remove_member(membership=_current(rows) or _over(), by=request.user, **form.cleaned_data)
+            services.remove_member(membership=_current(rows) or _over(), by=request.user, **form.cleaned_data)
         except refusals.REFUSALS as error:
             _say(form, error)
         else:

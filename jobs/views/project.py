@@ -62,7 +62,12 @@ def people_of(row: Any, user: User) -> dict[str, Any]:
     return {
         "project": row,
         "members": [
-            {"row": member, "missing": member.user.username in missing, "is_me": member.user_id == user.pk}
+            {
+                "row": member,
+                "missing": member.user.username in missing,
+                "is_me": member.user_id == user.pk,
+                "may_change": row.may_manage and (row.may_lead or member.role != Role.PI),
+            }
             for member in members
         ],
         "pis": [member.user.name for member in members if member.role == Role.PI],

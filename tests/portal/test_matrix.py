@@ -20,6 +20,7 @@ from projects import services as projects
 from projects.models import JoinRequest, ProjectRequest
 from tests.conftest import Roles
 from tests.factories import make_allocation, make_cluster, make_member, make_project, make_user
+from tests.pages import signed_in
 
 PEOPLE = ("nobody", "stranger", "viewer", "member", "manager", "pi", "operator", "auditor")
 TO_SIGN_IN, OK, REDIRECT, REFUSED, ABSENT, WRONG_METHOD, UNPROCESSABLE = 302, 200, 302, 403, 404, 405, 422
@@ -60,7 +61,7 @@ TABLE: dict[tuple[str, str], dict[str, int]] = {
     ("projects:listing", "POST"): row("302 404 403 403 403 302 302 403"),
     ("projects:archive", "GET"): row("302 404 403 403 403 403 200 403"),
     ("projects:archive", "POST"): row("302 404 403 403 403 403 302 403"),
-    ("operate:projects", "GET"): row("302 404 404 404 404 404 200 404"),
+    ("operate:list", "GET"): row("302 404 404 404 404 404 200 404"),
     ("operate:projects_csv", "GET"): row("302 404 404 404 404 404 200 404"),
     ("operate:open_project", "GET"): row("302 404 404 404 404 404 200 404"),
     ("operate:open_project", "POST"): row("302 404 404 404 404 404 422 404"),
@@ -119,19 +120,6 @@ def world(db: None) -> World:
     join = projects.ask_to_join(project=project, by=asker, why="I work on it.")
     request = projects.ask_project(by=asker, code="novo", title="Novo", why="It is new.")
     return World(job, project.code, people, people["member"].username, join, request)
-
-
-def signed_in(user: User | None) -> Client:
-    """A browser of this person; the session as sign-in makes it."""
-    import time
-
-    client = Client()
-    if user is not None:
-        client.force_login(user, backend="accounts.directory.backend.DirectoryBackend")
-        session = client.session
-        session["began"], session["epoch"] = time.time(), user.session_epoch
-        session.save()
-    return client
 
 
 @pytest.mark.parametrize(("page", "method"), TABLE)
