@@ -35,16 +35,24 @@ def connect(
 
 
 def accounts(
-    url: str, *, signer: str | Path | Tokens = SIGNER, conf: str | Path = CONF, deadline: float = 30.0
+    url: str,
+    *,
+    signer: str | Path | Tokens = SIGNER,
+    conf: str | Path = CONF,
+    deadline: float = 30.0,
+    cluster: str = "",
 ) -> Accounts:
-    """The administrator's door of the same cluster; the signer lets only the worker's uid through it."""
+    """The administrator's door of the same cluster; the signer lets only the worker's uid through it.
+
+    `cluster` is its name in slurmdbd, needed only where that serves several.
+    """
     if url.startswith(_FAKE):
         from slurm import fake
 
         return fake.named(url.removeprefix(_FAKE)).accounts()
     from slurm.sacctmgr import Sacctmgr
 
-    return Sacctmgr(_rest(url, signer, conf, deadline))
+    return Sacctmgr(_rest(url, signer, conf, deadline), cluster)
 
 
 def _rest(url: str, signer: str | Path | Tokens, conf: str | Path, deadline: float) -> RestGateway:

@@ -49,13 +49,18 @@ class Account:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Qos:
-    """A QOS; usage never decays in ours. Flags we do not name are the site's. The text is not read back."""
+    """A QOS; usage never decays in ours. Flags we do not name are the site's. The text is not read back.
+
+    `overrules` names limits that others put on it and ours never has, for with them Slurm lets a person with
+    MaxSubmitJobs=0 submit (MaxSubmitJobsPerUser, MaxSubmitJobsPerAccount) or does not look at MaxJobs (the other two).
+    """
 
     name: str
     limits: Limits = Limits()
     deny_on_limit: bool = False
     description: str = dataclasses.field(default="", compare=False)
     no_decay: bool = True
+    overrules: frozenset[str] = frozenset()
 
     @property
     def is_closed(self) -> bool:

@@ -113,6 +113,8 @@ def _settings(step: Step) -> list[str]:
     said = [*_flags(changes, step), *_qos(changes, step.after), *_tres(changes, untyped)]
     names = _OF_QOS if isinstance(step.after, Qos) else _OF_PEOPLE
     said += [f"{word}={_amount(changes[name][1])}" for name, word in names.items() if name in changes]
+    before, after = changes.get("overrules", (frozenset(), frozenset()))
+    said += [f"{word}={_NO_LIMIT}" for word in sorted((before or frozenset()) - after)]
     if step.kind is Kind.ADD_QOS and isinstance(step.after, Qos):
         said += _text(description=step.after.description)
     return said

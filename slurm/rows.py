@@ -10,7 +10,13 @@ from slurm.books import GPU, SHARE, Account, Association, Limits, Qos
 from slurm.contract import Refused, Unanswered
 
 Row: TypeAlias = Mapping[str, str]
-QOS = ("Name", "GrpTRES", "GrpTRESMins", "MaxWall", "GrpSubmit", "GrpJobs", "Flags")
+_OVERRULING = {
+    "MaxSubmitPU": "MaxSubmitJobsPerUser",
+    "MaxSubmitPA": "MaxSubmitJobsPerAccount",
+    "MaxJobsPU": "MaxJobsPerUser",
+    "MaxJobsPA": "MaxJobsPerAccount",
+}
+QOS = ("Name", "GrpTRES", "GrpTRESMins", "MaxWall", "GrpSubmit", "GrpJobs", "Flags", *_OVERRULING)
 ASSOCIATION = (
     *("Cluster", "Account", "User", "Partition", "QOS", "DefaultQOS"),
     *("GrpTRES", "GrpTRESMins", "MaxWall", "MaxSubmit", "MaxJobs", "ParentName"),
@@ -63,6 +69,7 @@ def qos(found: Iterable[Row]) -> Iterator[Qos]:
             limits=_limits(row, GPU, "GrpSubmit", "GrpJobs"),
             deny_on_limit="DenyOnLimit" in flags,
             no_decay="NoDecay" in flags,
+            overrules=frozenset(word for field, word in _OVERRULING.items() if row[field]),
         )
 
 

@@ -9,8 +9,8 @@ What Slurm 22.05 was seen to do:
 * `modify user where name= account=` without a partition changes all of the user's rows; `partition=''` means the row
   without one. A QOS list and its default must be set in one line when the old default leaves the list.
 * `list associations` prints what a row inherits as if it were its own; with WOPLimits it does not.
-* A limit of an association counts only where the job's QOS does not limit the same TRES (slurm.books.Limits); stopping
-  by MaxSubmitJobs=0 and closing by GrpSubmitJobs=0 do not get into each other's way.
+* A limit of an association counts only where the job's QOS does not limit the same TRES (slurm.books.Limits); a QOS
+  with MaxSubmitJobsPerUser lets a person with MaxSubmitJobs=0 submit. GrpSubmitJobs of the QOS overrules nothing.
 * Names and descriptions become lower case. readline echoes what it reads and leaves control codes in it.
 """
 

@@ -30,7 +30,7 @@ class Kind(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Change:
-    """One field of a step's subject: a field of Limits, or qos, default_qos, deny_on_limit, no_decay."""
+    """One field of a step's subject: of Limits, or qos, default_qos, deny_on_limit, no_decay, overrules."""
 
     field: str
     before: Any  # None where there is nothing yet, and for "no limit"
@@ -102,7 +102,8 @@ def _fields(entry: Entry | None) -> dict[str, Any]:
         return {}
     limits = {field.name: getattr(entry.limits, field.name) for field in dataclasses.fields(Limits)}
     if isinstance(entry, Qos):
-        return {"deny_on_limit": entry.deny_on_limit, "no_decay": entry.no_decay, **limits}
+        own = ("deny_on_limit", "no_decay", "overrules")
+        return {**{name: getattr(entry, name) for name in own}, **limits}
     return {"qos": entry.qos, "default_qos": entry.default_qos, **limits} if entry.user else limits
 
 

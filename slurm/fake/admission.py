@@ -41,7 +41,8 @@ def _limits(cluster: Cluster, asked: Submission, user: str, member: Association)
     own = [job for job in waiting if association(cluster, job.asked, job.user) is member]
     of_qos = [job for job in waiting if job.asked.qos == asked.qos]
     qos = cluster.qos[asked.qos]
-    if _is_full(member.limits, own) or _is_full(qos.limits, of_qos):
+    overruled = any(word.startswith("MaxSubmitJobs") for word in qos.overrules)
+    if (_is_full(member.limits, own) and not overruled) or _is_full(qos.limits, of_qos):
         raise Refused(_POLICY, code=2050)
     if qos.deny_on_limit and _breaks_alone(cluster, asked):
         raise Refused(_POLICY, code=2050)

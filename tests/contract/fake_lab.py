@@ -58,6 +58,10 @@ class FakeLab:
                 limits = dataclasses.replace(row.limits, gpus_at_once=gpus)
                 self.cluster.associations[key] = dataclasses.replace(row, limits=limits)
 
+    def another_limit(self, qos: str, word: str, value: int) -> None:
+        there = self.cluster.qos[qos]
+        self.cluster.qos[qos] = dataclasses.replace(there, overrules=there.overrules | {word})
+
     def end(self, job_id: int, key: str, *, exit_code: int = 0) -> None:
         self.cluster.finish(job_id, exit_code=exit_code)
 

@@ -45,6 +45,9 @@ class Lab(Protocol):
     def another_hand(self, account: str, user: str, *, gpus: int) -> None:
         """Somebody with sacctmgr sets GrpTRES of this person's rows."""
 
+    def another_limit(self, qos: str, word: str, value: int) -> None:
+        """Somebody with sacctmgr sets one of a QOS's limits per user or account."""
+
     def end(self, job_id: int, key: str, *, exit_code: int = 0) -> None: ...
 
     def requeue(self, job_id: int) -> None: ...

@@ -109,9 +109,16 @@ class RealLab:
         return int(done.stdout) if done.returncode == 0 else 0
 
     def another_hand(self, account: str, user: str, *, gpus: int) -> None:
-        where = ["where", f"name={user}", f"account={account}"]
-        argv = ["env", "SLURM_CONF=/srv/var/slurm/slurm.conf", "sacctmgr", "-i", "modify", "user", *where]
-        self._stack("exec", "--user", "bancada-slurmctld", "--", *argv, "set", f"GrpTRES=billing={gpus}")
+        self._sacctmgr(
+            "modify", "user", "where", f"name={user}", f"account={account}", "set", f"GrpTRES=billing={gpus}"
+        )
+
+    def another_limit(self, qos: str, word: str, value: int) -> None:
+        self._sacctmgr("modify", "qos", "where", f"name={qos}", "set", f"{word}={value}")
+
+    def _sacctmgr(self, *words: str) -> None:
+        argv = ["env", "SLURM_CONF=/srv/var/slurm/slurm.conf", "sacctmgr", "-i", *words]
+        self._stack("exec", "--user", "bancada-slurmctld", "--", *argv)
 
     def end(self, job_id: int, key: str, *, exit_code: int = 0) -> None:
         (self.var / f"home/gate-{key}").write_text(f"{exit_code}\n")

@@ -156,6 +156,16 @@ def test_somebody_stopped_submits_nothing_and_keeps_what_runs(lab: Lab, ground: 
     assert ground.submit() and lab.sbatch(lab.davi, ground.name)
 
 
+def test_a_limit_of_the_qos_that_lets_the_stopped_submit_is_taken_away(lab: Lab, ground: Ground) -> None:
+    """Slurm looks at MaxSubmitJobs of a person only where the QOS has no limit per user or account."""
+    ground.make(ground.wanted())
+    for word in ("MaxSubmitJobsPerUser", "MaxSubmitJobsPerAccount"):
+        lab.another_limit(ground.name, word, 5)
+        assert lab.sbatch(lab.davi, ground.name)
+        (step,) = ground.make(ground.wanted()).steps
+        assert step.kind is Kind.CHANGE_QOS and ground.refuses() == 2050
+
+
 def test_a_closed_qos_takes_nothing(lab: Lab, ground: Ground) -> None:
     ground.make(ground.wanted(ground.row(), limits=Limits(jobs_submitted=0)))
     assert ground.there().qos[ground.name].is_closed

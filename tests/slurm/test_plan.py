@@ -27,11 +27,12 @@ people = some.builds(
     some.frozensets(some.sampled_from(NAMES), min_size=1, max_size=2), limits,
 )  # fmt: skip
 own = some.builds(lambda account, limits: Association(account, limits=limits), some.sampled_from(ACCOUNTS), limits)
+overrules = some.frozensets(some.sampled_from(["MaxSubmitJobsPerUser", "MaxJobsPerAccount"]))
 kinds = some.builds(Qos, some.sampled_from(NAMES), limits, some.booleans())
 accounts = some.lists(some.builds(Account, some.sampled_from(ACCOUNTS)), max_size=3)
 there_ = some.builds(
     lambda accounts, qos, rows: Books.of(accounts, qos, [*map(Association, {one.name for one in accounts}), *rows]),
-    accounts, some.lists(some.builds(dataclasses.replace, kinds, no_decay=some.booleans()), max_size=4),
+    accounts, some.lists(some.builds(dataclasses.replace, kinds, no_decay=some.booleans(), overrules=overrules), max_size=4),
     some.lists(people | own, max_size=8),
 )  # fmt: skip
 wanted_ = some.builds(

@@ -28,8 +28,8 @@ bancada|visao|ana|gpu|v26,v27|v26|billing=4,cpu=64,gres/gpu:a100=2,gres/gpu=9|bi
 bancada|visao|bia|||||||0||
 """
 QOS = """\
-normal||||||
-v26|gres/gpu:a100=2,gres/gpu=4,node=3|gres/gpu:h100=60|01:30:00|0|3|DenyOnLimit,NoDecay,OverPartQOS
+normal|||||||5||2|
+v26|gres/gpu:a100=2,gres/gpu=4,node=3|gres/gpu:h100=60|01:30:00|0|3|DenyOnLimit,NoDecay,OverPartQOS||||
 """
 
 
@@ -73,6 +73,7 @@ def test_books_are_read_in_two_commands(commands: Recorded) -> None:
     assert ana.limits == Limits(4, {"a100": 2}, 600, {}, 1530, 4, 2)
     assert bia.is_stopped and not bia.qos
     assert books.qos["v26"] == Qos("v26", Limits(4, {"a100": 2}, None, {"h100": 60}, 90, 0, 3), deny_on_limit=True)
+    assert books.qos["normal"].overrules == {"MaxSubmitJobsPerUser", "MaxJobsPerUser"}
     assert books.qos["v26"].is_closed and not books.qos["normal"].no_decay
     assert books.accounts.keys() == {"root", "visao"} and books.accounts["visao"].parent == "root"
     assert books.governed == frozenset()
@@ -155,6 +156,10 @@ def test_limits_are_set_changed_and_taken_away() -> None:
         "modify qos where name=q set Flags-=DenyOnLimit GrpTRES=gres/gpu=6,gres/gpu:a100=-1,gres/gpu:h100=1 "
         "GrpTRESMins=gres/gpu=-1,gres/gpu:a100=-1 MaxWall=-1 GrpSubmitJobs=-1 GrpJobs=-1"
     ]
+    overruling = Books.of(
+        [], [Qos("q", FULL, True, overrules=frozenset({"MaxSubmitJobsPerUser", "MaxJobsPerAccount"}))]
+    )
+    assert said(full, overruling) == ["modify qos where name=q set MaxJobsPerAccount=-1 MaxSubmitJobsPerUser=-1"]
     decaying = Books.of([], [Qos("q", Limits(6), no_decay=False)])
     assert said(Books.of([], [Qos("q", Limits(6))]), decaying) == ["modify qos where name=q set Flags+=NoDecay"]
 
