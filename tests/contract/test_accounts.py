@@ -126,7 +126,7 @@ def test_what_the_qos_limits_too_is_not_looked_at(lab: Lab, ground: Ground) -> N
     lab.until(is_running(lab, lab.sbatch(lab.davi, ground.name)))
 
 
-def test_a_wall_of_the_qos_that_lets_through_again(lab: Lab, ground: Ground) -> None:
+def test_the_limit_is_a_wall_that_lets_through_again(lab: Lab, ground: Ground) -> None:
     first, second = ground.submit(gpus=2), ground.submit()
     for job_id in (first, second):
         lab.gateway.release(job_id, as_user="davi")
