@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 
 from django.db.models import QuerySet
 from django.utils import timezone
@@ -16,7 +17,7 @@ AT_A_TIME = 500  # runs of one transaction
 
 def book(runs: Iterable[Run]) -> None:
     """What these (loaded with their hand-over and job) used so far."""
-    started = [_facts(run) for run in runs if run.started_at is not None]
+    started = [_facts(run, run.started_at) for run in runs if run.started_at is not None]
     for first in range(0, len(started), AT_A_TIME):
         quotas.book(started[first : first + AT_A_TIME], now=timezone.now())
 
@@ -36,11 +37,10 @@ def _whole(rows: QuerySet[Run]) -> QuerySet[Run]:
     return rows.select_related("handover__job").defer("handover__job__script", "handover__job__environment")
 
 
-def _facts(run: Run) -> quotas.RunFacts:
+def _facts(run: Run, started_at: datetime) -> quotas.RunFacts:
     job = run.handover.job
-    assert run.started_at is not None
     return quotas.RunFacts(
         run=str(run.pk), job=str(job.pk), project_id=job.project_id, allocation_id=job.allocation_id,
         user_id=job.owner_id, login=job.owner_login, is_outside=job.is_outside, partition=job.partition,
-        started_at=run.started_at, ended_at=run.ended_at, gpus=run.gpus, gpu_types=run.gpu_types, cpus=run.cpus,
+        started_at=started_at, ended_at=run.ended_at, gpus=run.gpus, gpu_types=run.gpu_types, cpus=run.cpus,
     )  # fmt: skip

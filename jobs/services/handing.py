@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 
 import structlog
+from django.conf import settings
 from django.db import transaction
-from django.db.models import Max
+from django.db.models import Max, QuerySet
 from django.utils import timezone
 
 from access.permissions import Permission
@@ -19,6 +20,7 @@ from accounts.lookup import DirectoryDown
 from jobs.models import Handover, HandoverOutcome, IntentKind, Job, Phase
 from jobs.models.handover import new_token
 from jobs.services import outcomes, people, slurm_door, submissions
+from quotas.services import applying as quotas
 from slurm.contract import Gateway, SlurmError, Unreachable
 
 log = structlog.get_logger(__name__)
@@ -31,7 +33,8 @@ BUDGET = 30.0  # seconds in which a batch may begin submissions; see following.A
 def hand_over() -> int:
     """Hand over all that waits; returns how many were taken."""
     taken, gateway, attempts = 0, slurm_door.gateway(), list[outcomes.Attempt]()
-    while Job.objects.filter(phase=Phase.REQUESTED, cancel_asked_at=None).exists():
+    quotas.apply_for(set(_asked_for().values_list("project_id", flat=True)))
+    while _ready().exists():
         if 0 < len(attempts) < BATCH // 2:
             time.sleep(GATHER)
         try:
@@ -56,11 +59,22 @@ def _one_batch(gateway: Gateway, attempts: list[outcomes.Attempt]) -> None:
     record_released(attempts)
 
 
+def _asked_for() -> QuerySet[Job]:
+    """What waits to be handed over."""
+    return Job.objects.filter(phase=Phase.REQUESTED, cancel_asked_at=None)
+
+
+def _ready() -> QuerySet[Job]:
+    """Without the jobs of projects that Slurm has not heard of yet: it would refuse them."""
+    asked = _asked_for()
+    return asked if settings.RECONCILE == "observe" else asked.exclude(project__in=quotas.never_applied())
+
+
 @transaction.atomic
 def claim(limit: int = BATCH) -> list[Handover]:
     """Take up to `limit` requests no other worker has, and commit a secret token for each before anything is sent."""
     rows = list(
-        Job.objects.filter(phase=Phase.REQUESTED, cancel_asked_at=None)
+        _ready()
         .select_for_update(skip_locked=True, of=("self",))
         .select_related("project", "allocation", "owner", "cluster")
         .order_by("pk")[:limit]

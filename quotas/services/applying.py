@@ -7,7 +7,7 @@ nothing to repair: the next one compares again.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import structlog
 from django.conf import settings
@@ -38,6 +38,25 @@ def apply() -> int:
         return 0
     with alone() as first:
         return _apply_all() if first else 0
+
+
+def apply_for(project_ids: Collection[int]) -> None:
+    """Before jobs of these projects are handed over: what Slurm should know of them, it knows.
+
+    One whose last try failed is left to the next round: jobs of members Slurm knows already need not wait for it.
+    """
+    if settings.RECONCILE == "observe":
+        return
+    rows = pending().filter(pk__in=project_ids).exclude(enforcement__error__gt="")
+    if rows.exists():
+        with alone() as first:
+            if first:
+                bring(list(rows[:AT_A_TIME]))
+
+
+def never_applied() -> QuerySet[Project]:
+    """Projects Slurm has not heard of at all: it would refuse their jobs."""
+    return Project.objects.filter(Q(enforcement=None) | Q(enforcement__change_applied=0))
 
 
 def pending() -> QuerySet[Project]:

@@ -10,6 +10,7 @@ import pytest
 from jobs import services
 from jobs.models import Job
 from jobs.services import people, slurm_door
+from quotas.models import Enforcement
 from slurm import fake
 from tests.factories import make_allocation, make_cluster, make_member, make_project
 
@@ -45,6 +46,7 @@ def cluster(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Iterator[fake.Clus
         bench.project.slurm_account, users={bench.user.username: bench.user.uid_number or 0},
         partitions=bench.project.partitions, qos=bench.allocation.qos,
     )  # fmt: skip
+    Enforcement.objects.create(project=bench.project, change_applied=10**6)  # the accounting is not what is tried here
     slurm_door.gateway.cache_clear()
     slurm_door.accounts.cache_clear()
     monkeypatch.setattr(

@@ -17,8 +17,10 @@ from jobs.models import Handover, HandoverOutcome, Intent, IntentKind, Job, Phas
 from jobs.services import following, handing, intents, people, recording
 from jobs.services.loop import Follower
 from jobs.states import State
-from quotas.models import Hold
+from quotas.models import Enforcement, Hold
+from quotas.services import ticks
 from slurm import fake
+from slurm.books import Association
 from slurm.contract import Unanswered
 from tests.conftest import Roles
 from tests.jobs.conftest import Bench
@@ -415,3 +417,22 @@ def test_what_is_over_here_and_there_is_not_read_again_at_every_look(
     monkeypatch.setattr(recording, "apply", lambda *those: compared.append(those) or apply(*those))
     look(cluster, bench)
     assert not compared and Job.objects.count() == 1  # nor taken for a stranger
+
+
+def test_a_project_slurm_has_not_heard_of_is_made_known_before_its_first_job(
+    bench: Bench, cluster: fake.Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Enforcement.objects.all().delete()
+    cluster.associations.clear()
+    cluster.associations["root", "", ""] = Association("root")
+    monkeypatch.setattr(ticks, "on_system", lambda _login: True)
+    job = bench.submit()
+    cluster.health.down.add("slurmdbd")
+    handing.hand_over()
+    job.refresh_from_db()
+    assert job.phase == Phase.REQUESTED  # it waits; Slurm would have refused it
+    cluster.health.down.clear()
+    Enforcement.objects.update(error="")  # the round of the worker that tries again
+    handing.hand_over()
+    job.refresh_from_db()
+    assert job.phase == Phase.ACCEPTED

@@ -28,7 +28,7 @@ def everybody_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def waiting(bench: Bench, cluster: fake.Cluster) -> Any:
     """Two GPUs for an hour, waiting."""
-    applying.apply()
+    applying.bring([bench.project])
     cluster.is_scheduling = False
     job = bench.submit()
     handing.hand_over()
