@@ -6,7 +6,6 @@ import dataclasses
 from typing import Any
 
 import pytest
-from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from access.ids import uuid7
