@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from django.db.models import Sum
+from datetime import timedelta
 
-from jobs.models import Job
+from django.db.models import F, Sum
+
+from jobs.models import Job, Run
 from jobs.services import booking, following, handing
 from quotas.models import Usage
 from slurm import fake
@@ -21,6 +23,7 @@ def test_a_job_is_booked_while_it_runs_and_once_when_it_ends(bench: Bench, clust
     handing.hand_over()
     cluster.tick()
     following.look_at_jobs(cluster.gateway(), bench.cluster)
+    Run.objects.update(started_at=F("started_at") - timedelta(minutes=10))
     booking.book_under_way(bench.cluster)
     assert Usage.objects.get(job=str(job.pk)).gpu_type == "a100"
     cluster.turn(minutes=61)
@@ -39,6 +42,7 @@ def test_a_job_from_outside_spends_the_allocation_of_its_qos_and_is_marked(bench
     cluster.gateway().release(job_id, as_user=bench.user.username)
     cluster.tick()
     following.look_at_jobs(cluster.gateway(), bench.cluster)
+    Run.objects.update(started_at=F("started_at") - timedelta(minutes=10))
     booking.book_under_way(bench.cluster)
     job = Job.objects.get(slurm_job_id=job_id)
     assert job.is_outside and job.allocation == bench.allocation
