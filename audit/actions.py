@@ -77,7 +77,7 @@ class Action(TextChoices):
     JOB_RELEASED = "job.released", _("job released to the queue")
     JOB_UNCONFIRMED = "job.unconfirmed", _("job being checked with Slurm")
     JOB_ADOPTED = "job.adopted", _("job found again in Slurm")
-    JOB_HELD = "job.held", _("queued job held, its owner has left")
+    JOB_HELD = "job.held", _("job held in the queue, its owner has left")
     JOB_LOST = "job.lost", _("job not found in Slurm")
     JOB_CANCEL_ASKED = "job.cancel_asked", _("cancellation asked for")
     JOB_CANCELLED = "job.cancelled", _("job cancelled")

@@ -18,6 +18,14 @@ PERMISSIONS = [
     ("job_cancel_own", "job cancel own"),
 ]
 
+CLASSES = [
+    ("public", "public"),
+    ("internal", "internal"),
+    ("confidential", "confidential"),
+    ("personal", "personal"),
+    ("sensitive", "sensitive personal"),
+]
+
 
 def grant_to_pis(apps, schema_editor):
     """The permission's row is otherwise made after all migrations, and the grant needs it now."""
@@ -84,6 +92,16 @@ class Migration(migrations.Migration):
                 ],
                 verbose_name="folder",
             ),
+        ),
+        *(
+            migrations.AlterField(
+                model_name=model,
+                name="classification",
+                field=models.CharField(
+                    choices=CLASSES, default="internal", max_length=12, verbose_name="data classification"
+                ),
+            )
+            for model in ("project", "projectrequest")
         ),
         migrations.RunPython(grant_to_pis, migrations.RunPython.noop),
     ]

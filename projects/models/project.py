@@ -31,12 +31,13 @@ class ProjectState(models.TextChoices):
 
 
 class Classification(models.TextChoices):
-    """How sensitive the project's data are, by the site's own rules."""
+    """How sensitive the project's data are; the least first."""
 
-    OPEN = "open", _("open")
+    PUBLIC = "public", _("public")
     INTERNAL = "internal", _("internal")
-    RESTRICTED = "restricted", _("restricted")
-    SENSITIVE = "sensitive", _("sensitive personal data")
+    CONFIDENTIAL = "confidential", _("confidential")
+    PERSONAL = "personal", _("personal")
+    SENSITIVE = "sensitive", _("sensitive personal")
 
 
 class Project(models.Model):

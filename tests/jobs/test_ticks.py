@@ -15,9 +15,9 @@ def test_nothing_seen_is_being_checked() -> None:
 
 
 def test_each_stands_for_itself() -> None:
-    seen = ticks.of(
-        GOOD | {"files": {"ok": False, "words": "The folder is not there.", "command": "install -d /srv/x"}}
-    )
+    bad = {"ok": False, "words": "The folder is not there.", "command": "install -d /srv/x"}
+    with translation.override("en"):
+        seen = ticks.of(GOOD | {"files": bad})
     assert [tick.state for tick in seen] == ["ok", "absent", "ok", "ok"]
     assert (seen[1].words, seen[1].command) == ("The folder is not there.", "install -d /srv/x")
 
