@@ -13,6 +13,7 @@ from collections.abc import Callable
 from datetime import datetime
 from functools import cache, partial
 from typing import Any, Generic, Protocol, TypeVar, cast
+from uuid import UUID
 
 from django.contrib.postgres.expressions import ArraySubquery
 from django.core.exceptions import ValidationError
@@ -69,7 +70,8 @@ def fetch(queryset: QuerySet[M] | BaseManager[M], user: Person, permission: Perm
     """
     view = cast(Gated, queryset.model).gate_view
     subject = queryset.model._meta.label_lower
-    if isinstance(queryset, BaseManager) and _is_plain(user, key):
+    by_code = isinstance(queryset, BaseManager) and set(map(type, key.values())) == {str} and "pk" not in key
+    if by_code and _is_ordinary(user):  # what every submission does
         row = _whole(queryset.model, permission, tuple(key)).first(person=user.pk, now=timezone.now(), **key)
         if row is not None:
             return row
@@ -85,15 +87,15 @@ def fetch(queryset: QuerySet[M] | BaseManager[M], user: Person, permission: Perm
     raise NotFound(permission, subject, key)
 
 
-def _is_plain(user: Person, key: dict[str, Any]) -> bool:
-    """A person without a role on the whole site asks for a row by its code: what every submission does."""
-    ordinary = user.is_authenticated and user.is_active and not site_permissions(getattr(user, "site_role", ""))
-    return bool(ordinary) and all(isinstance(value, str) for value in key.values()) and "pk" not in key
+def _is_ordinary(user: Person) -> bool:
+    """A person who is here by memberships alone, without a role on the whole site: almost everybody."""
+    there = user.is_authenticated and user.is_active
+    return bool(there) and not site_permissions(getattr(user, "site_role", ""))
 
 
 @cache
 def _whole(model: type[M], permission: Permission, key: tuple[str, ...]) -> Fixed[M]:
-    """`fetch` for such a person as one statement, compiled once; what it says is decided anew each time."""
+    """`fetch` for an ordinary person as one statement, compiled once; what it says is decided anew each time."""
     view = cast(Gated, model).gate_view
 
     def build(person: int, now: datetime, **values: Any) -> QuerySet[M]:
@@ -135,7 +137,20 @@ class Listing(Generic[M]):
 
 def can(row: Model, user: Person, permission: Permission) -> bool:
     """Whether the person may do this to this row."""
+    if _is_ordinary(user) and isinstance(row.pk, int | UUID):
+        return _one(type(row), permission).first(person=user.pk, now=timezone.now(), key=row.pk) is not None
     return allowing(type(row)._default_manager.filter(pk=row.pk), user, permission).exists()
+
+
+@cache
+def _one(model: type[M], permission: Permission) -> Fixed[M]:
+    """`can` for an ordinary person as one statement."""
+
+    def build(person: int, now: datetime, key: Any) -> QuerySet[M]:
+        rows = model._default_manager.filter(_allowed(model, person, permission, now), pk=key)
+        return rows.order_by().only("pk")[:1]
+
+    return Fixed(build)
 
 
 def permissions_on(scope: Model, user: Person) -> frozenset[str]:

@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import Model
 from django.utils import timezone
 
-from access.compiled import insert
+from access.compiled import insert, insert_all
 from audit import context
 from audit.actions import Action, Outcome
 from audit.models import AuditEvent
@@ -25,8 +25,8 @@ def record(action: Action, **facts: Any) -> AuditEvent:
 
 
 def record_all(events: Iterable[AuditEvent]) -> None:
-    """Append events made by `event`, in one statement."""
-    AuditEvent.objects.bulk_create(events)
+    """Append events made by `event`, in one round trip."""
+    insert_all(list(events))
 
 
 def event(

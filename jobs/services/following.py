@@ -55,6 +55,7 @@ def look_at_jobs(gateway: Gateway, cluster: Cluster) -> frozenset[Key]:
     handovers, settled = _ours(cluster, records)
     observe_all([(handovers[key], record) for key, record in records.items() if key in handovers])
     _shown_again(handovers.values())
+    release_forgotten((handovers[key], record) for key, record in records.items() if key in handovers)
     known = settled | handovers.keys()
     discovery.meet(gateway, cluster, [record for key, record in records.items() if key not in known])
     abandon(cluster)
@@ -100,6 +101,15 @@ def _shown_again(handovers: Iterable[Handover]) -> None:
     back = [row.pk for row in handovers if row.looked_at and row.outcome == HandoverOutcome.ACCEPTED]
     if back:
         Handover.objects.filter(pk__in=back).update(looked_at=None)
+
+
+def release_forgotten(seen: Iterable[tuple[Handover, JobRecord]]) -> None:
+    """A worker that ended between recording a job and releasing it leaves it held: nobody else's hold is ended."""
+    late = timezone.now() - ABANDONED_AFTER
+    for row, record in seen:
+        ours = row.released_at is None and row.accepted_at is not None and row.accepted_at < late
+        if ours and record.reason.startswith("JobHeld"):
+            outcomes.intend(row, IntentKind.RELEASE)
 
 
 def observe(handover: Handover, record: JobRecord) -> None:

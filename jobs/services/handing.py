@@ -8,18 +8,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import structlog
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Max, QuerySet
+from django.db.models import QuerySet
 from django.utils import timezone
 
+from access.compiled import Fixed, insert_all, update_all
 from access.permissions import Permission
 from accounts.lookup import DirectoryDown
 from jobs.models import Handover, HandoverOutcome, IntentKind, Job, Phase
 from jobs.models.handover import new_token
-from jobs.services import outcomes, people, slurm_door, submissions
+from jobs.services import outcomes, people, recording, slurm_door, submissions
 from quotas.services import applying as quotas
 from slurm.contract import Gateway, SlurmError, Unreachable
 
@@ -27,27 +29,73 @@ log = structlog.get_logger(__name__)
 BATCH = 32
 GATHER = 0.1  # seconds; where jobs come faster than a small batch takes, the next is made a larger one
 AT_ONCE = 4  # kept-alive connections towards slurmrestd
+FRESH = 5.0  # seconds for which a batch that went well says that Slurm answers
 BUDGET = 30.0  # seconds in which a batch may begin submissions; see following.ABANDONED_AFTER
+
+_good = {"until": 0.0}
+
+
+def _asked_for(known: bool) -> QuerySet[Job]:
+    """What waits to be handed over; `known`: without the jobs of projects that Slurm has not heard of and refuses."""
+    rows = Job.objects.filter(phase=Phase.REQUESTED, cancel_asked_at=None)
+    return rows.exclude(project__in=quotas.never_applied()) if known else rows
+
+
+def _next(known: bool) -> QuerySet[Job]:
+    rows = _asked_for(known).select_for_update(skip_locked=True, of=("self",))
+    return rows.select_related("project", "allocation", "owner", "cluster").order_by("pk")[:BATCH]
+
+
+def _first(known: bool) -> QuerySet[Job]:
+    return _asked_for(known).only("pk")[:1]
+
+
+_LATE = Fixed(
+    lambda: _asked_for(False).filter(project__in=quotas.pending().order_by()).only("project_id")
+    .order_by("project_id").distinct("project_id")
+)  # fmt: skip
+_WAITING = {known: Fixed(partial(_first, known)) for known in (True, False)}
+_NEXT = {known: Fixed(partial(_next, known)) for known in (True, False)}
+
+
+def _ready(rows: dict[bool, Fixed[Job]]) -> list[Job]:
+    """Where the portal keeps Slurm's accounting, it knows what Slurm has not heard of yet."""
+    return rows[settings.RECONCILE != "observe"].all()
 
 
 def hand_over() -> int:
     """Hand over all that waits; returns how many were taken."""
     taken, gateway, attempts = 0, slurm_door.gateway(), list[outcomes.Attempt]()
-    quotas.apply_for(set(_asked_for().values_list("project_id", flat=True)))
-    while _ready().exists():
+    late = {row.project_id for row in _LATE.all()}
+    if late:
+        quotas.apply_for(late)
+    while _ready(_WAITING) and _answers(gateway):
         if 0 < len(attempts) < BATCH // 2:
             time.sleep(GATHER)
-        try:
-            gateway.version()  # with Slurm away nothing is taken, so that nothing has to be put back
-        except SlurmError as error:
-            log.warning("nothing handed over", why=str(error))
-            break
         attempts = [outcomes.Attempt(row) for row in claim()]
         taken += len(attempts)
         _one_batch(gateway, attempts)
         if not attempts or any(isinstance(one.error, DirectoryDown | Unreachable) for one in attempts):
             break
     return taken
+
+
+def _answers(gateway: Gateway) -> bool:
+    """With Slurm away nothing is taken, so that nothing has to be put back. What it did just now is answer enough."""
+    if time.monotonic() < _good["until"]:
+        return True
+    try:
+        gateway.version()
+    except SlurmError as error:
+        log.warning("nothing handed over", why=str(error))
+        return False
+    return True
+
+
+def _note_answers(attempts: list[outcomes.Attempt]) -> None:
+    """One that failed, whyever, is reason to ask before the next batch."""
+    good = bool(attempts) and all(one.released for one in attempts)
+    _good["until"] = time.monotonic() + FRESH if good else 0.0
 
 
 def _one_batch(gateway: Gateway, attempts: list[outcomes.Attempt]) -> None:
@@ -57,52 +105,36 @@ def _one_batch(gateway: Gateway, attempts: list[outcomes.Attempt]) -> None:
     record_accepted(attempts)
     _each([one for one in attempts if _is_good(one)], lambda one: _release(gateway, one))
     record_released(attempts)
-
-
-def _asked_for() -> QuerySet[Job]:
-    """What waits to be handed over."""
-    return Job.objects.filter(phase=Phase.REQUESTED, cancel_asked_at=None)
-
-
-def _ready() -> QuerySet[Job]:
-    """Without the jobs of projects that Slurm has not heard of yet: it would refuse them."""
-    asked = _asked_for()
-    return asked if settings.RECONCILE == "observe" else asked.exclude(project__in=quotas.never_applied())
+    _note_answers(attempts)
 
 
 @transaction.atomic
-def claim(limit: int = BATCH) -> list[Handover]:
-    """Take up to `limit` requests no other worker has, and commit a secret token for each before anything is sent."""
-    rows = list(
-        _ready()
-        .select_for_update(skip_locked=True, of=("self",))
-        .select_related("project", "allocation", "owner", "cluster")
-        .order_by("pk")[:limit]
-    )
+def claim() -> list[Handover]:
+    """Take up to BATCH requests no other worker has, and commit a secret token for each before anything is sent."""
+    rows = _ready(_NEXT)
+    if not rows:
+        return []
     Job.objects.filter(pk__in=[row.pk for row in rows]).update(phase=Phase.HANDING)
     for row in rows:
         row.phase = Phase.HANDING
-    return [*_again(rows), *_first(rows)]
+    last = {row.job_id: row for row in Handover.objects.filter(job__in=rows).order_by("attempt")}
+    unsent, new = list[Handover](), list[Handover]()
+    for job in rows:
+        earlier = last.get(job.pk)
+        if earlier is not None and earlier.outcome == HandoverOutcome.NOT_SENT:
+            unsent.append(_again(earlier, job))
+        else:
+            new.append(Handover(job=job, cluster_id=job.cluster_id, attempt=earlier.attempt + 1 if earlier else 1))
+    update_all(unsent, ["token", "outcome", "began_at", "error"])
+    insert_all(new)
+    return [*unsent, *new]
 
 
-def _again(jobs: list[Job]) -> list[Handover]:
-    """An attempt that was never sent is tried again on its own row, under a new token."""
-    rows = {row.pk: row for row in jobs}
-    unsent = list(Handover.objects.filter(job__in=rows, outcome=HandoverOutcome.NOT_SENT))
-    for row in unsent:
-        row.job = rows.pop(row.job_id)
-        row.token, row.outcome, row.began_at, row.error = new_token(), HandoverOutcome.TRYING, timezone.now(), ""
-    Handover.objects.bulk_update(unsent, ["token", "outcome", "began_at", "error"])
-    jobs[:] = rows.values()
-    return unsent
-
-
-def _first(jobs: list[Job]) -> list[Handover]:
-    tried = Handover.objects.filter(job__in=[row.pk for row in jobs]).values_list("job_id").annotate(Max("attempt"))
-    last = dict(tried)
-    return Handover.objects.bulk_create(
-        [Handover(job=row, cluster_id=row.cluster_id, attempt=last.get(row.pk, 0) + 1) for row in jobs]
-    )
+def _again(row: Handover, job: Job) -> Handover:
+    """An attempt that was never sent is tried again on its own row, under a new token (not saved)."""
+    row.job = job
+    row.token, row.outcome, row.began_at, row.error = new_token(), HandoverOutcome.TRYING, timezone.now(), ""
+    return row
 
 
 def _identify(attempts: Iterable[outcomes.Attempt]) -> None:
@@ -185,6 +217,9 @@ def record_released(attempts: Iterable[outcomes.Attempt]) -> None:
     """Released jobs wait for the scheduler now; what could not be released is left to an intent."""
     ours = [one for one in attempts if _is_good(one) and one.handover.outcome == HandoverOutcome.ACCEPTED]
     outcomes.mark_released([one.handover for one in ours if one.released])
-    for one in ours:
-        if not one.released:
-            outcomes.intend(one.handover, IntentKind.RELEASE)
+    left = [one for one in ours if not one.released]
+    for one in left:
+        one.handover.job.reason = one.record.reason  # type: ignore[union-attr]
+    recording.save_all([one.handover.job for one in left])
+    for one in left:
+        outcomes.intend(one.handover, IntentKind.RELEASE)

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 from django.utils import timezone
 
+from access.compiled import update_all
 from accounts.lookup import DirectoryDown
 from audit import trail
 from audit.actions import Action, Outcome
 from audit.models import AuditEvent
 from jobs import bells
 from jobs.models import Handover, HandoverOutcome, Intent, IntentKind, Job, Phase
-from jobs.models.bulk import update_many
 from jobs.services import people, recording, tickets
 from quotas import services as quotas
 from slurm.contract import JobRecord, Refused, SlurmError, Submission, Unreachable
@@ -60,7 +60,7 @@ def accept(taken: Sequence[Accepted]) -> None:
     if not taken:
         return
     events = [_take(handover, record, who) for handover, record, who in taken]
-    update_many([handover for handover, _record, _who in taken], _EVIDENCE)
+    update_all([handover for handover, _record, _who in taken], _EVIDENCE)
     recording.save_all([handover.job for handover, _record, _who in taken])
     trail.record_all(events)
 
@@ -77,6 +77,7 @@ def _take(handover: Handover, record: JobRecord, who: people.Identity) -> AuditE
     recording.identify(handover, record)
     tickets.sign(handover, login=who.login)
     recording.apply(job, record)
+    recording.freed(job)
     job.phase, job.accepted_at, job.slurm_job_id = Phase.ACCEPTED, handover.accepted_at, record.job_id
     return trail.event(
         Action.JOB_ACCEPTED, about=job, project=job.project, ran_as=who.login, slurm_job_id=record.job_id, uid=who.uid,
@@ -88,12 +89,12 @@ def mark_released(handovers: Sequence[Handover]) -> None:
     """Slurm let them go: from now on they wait for the scheduler."""
     if not handovers:
         return
+    now = timezone.now()
     for handover in handovers:
-        handover.released_at = timezone.now()
-        recording.freed(handover.job)
-    update_many(handovers, ["released_at"])
+        handover.released_at = now
+    Handover.objects.filter(pk__in=[handover.pk for handover in handovers]).update(released_at=now)
     jobs = [handover.job for handover in handovers]
-    recording.save_all(jobs)
+    recording.save_all([job for job in jobs if recording.freed(job)])
     trail.record_all(
         trail.event(Action.JOB_RELEASED, about=job, project=job.project, ran_as=job.owner_login) for job in jobs
     )

@@ -7,11 +7,11 @@ from typing import Any
 
 from django.utils import timezone
 
+from access.compiled import update_all
 from audit import trail
 from audit.actions import Action, Outcome
 from jobs import bells
 from jobs.models import Handover, Job, Run
-from jobs.models.bulk import update_many
 from jobs.services import booking
 from jobs.states import Phase, State, is_over, word
 from quotas import services as quotas
@@ -79,7 +79,7 @@ def save_all(jobs: Iterable[Job]) -> None:
     for job in jobs:
         job.state = word(job.phase, job.slurm_states, job.reason)
         job.change += 1
-    update_many(jobs, _FACTS)
+    update_all(jobs, _FACTS)
     bells.hint([(job.pk, job.change) for job in jobs])
 
 
@@ -89,10 +89,12 @@ def move(job: Job, phase: Phase) -> None:
     save(job)
 
 
-def freed(job: Job) -> None:
-    """Our own release (not saved): the hold is gone before the follower sees it."""
-    if job.reason.startswith("JobHeld"):
+def freed(job: Job) -> bool:
+    """Our own hold is nobody's news (not saved): it is gone before the follower sees it. Whether it was noted."""
+    noted = job.reason.startswith("JobHeld")
+    if noted:
         job.reason = ""
+    return noted
 
 
 def note_run(handover: Handover, record: JobRecord) -> Run | None:

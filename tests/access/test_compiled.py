@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from access import gate
-from access.compiled import Fixed, cursor, insert
+from access.compiled import Fixed, cursor, insert, insert_all, update_all
 from access.errors import NotFound, Refused
 from access.permissions import Permission
 from access.roles import Role, SiteRole
@@ -122,3 +122,21 @@ def _person(who: str, project: Project) -> object:
     else:
         person.is_active = False
     return person
+
+
+def test_many_are_inserted_and_changed_in_one_round_trip_each() -> None:
+    events = [AuditEvent(action=Action.JOB_STARTED, channel="system", at=timezone.now()) for _ in range(3)]
+    insert_all(events)
+    assert AuditEvent.objects.filter(uid__in=[event.uid for event in events]).count() == 3
+    projects = [make_project(), make_project()]
+    for number, project in enumerate(projects):
+        project.title, project.partitions = f"Title {number}", ["gpu"] * number
+    projects[0].slurm_account = "left-alone"
+    update_all(projects, ["title", "partitions"])
+    saved = [Project.objects.get(pk=project.pk) for project in projects]
+    assert [(row.title, row.partitions) for row in saved] == [("Title 0", []), ("Title 1", ["gpu"])]
+    assert saved[0].slurm_account != "left-alone"
+    with CaptureQueriesContext(connection) as seen:
+        insert_all([])
+        update_all([], ["title"])
+    assert len(seen) == 0

@@ -9,7 +9,7 @@ import pytest
 
 from jobs import services
 from jobs.models import Job
-from jobs.services import people, slurm_door
+from jobs.services import handing, people, slurm_door
 from quotas.models import Enforcement
 from slurm import fake
 from tests.factories import make_allocation, make_cluster, make_member, make_project
@@ -49,6 +49,7 @@ def cluster(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Iterator[fake.Clus
     Enforcement.objects.create(project=bench.project, change_applied=10**6)  # the accounting is not what is tried here
     slurm_door.gateway.cache_clear()
     slurm_door.accounts.cache_clear()
+    monkeypatch.setitem(handing._good, "until", 0.0)
     monkeypatch.setattr(
         people, "identity", lambda user, *_: people.Identity(user.username, user.uid_number, "/home/x", "/bin/bash")
     )

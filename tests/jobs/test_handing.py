@@ -22,6 +22,7 @@ from quotas.services import ticks
 from slurm import fake
 from slurm.books import Association
 from slurm.contract import Unanswered
+from slurm.fake.gateway import FakeGateway
 from tests.conftest import Roles
 from tests.jobs.conftest import Bench
 
@@ -436,3 +437,73 @@ def test_a_project_slurm_has_not_heard_of_is_made_known_before_its_first_job(
     handing.hand_over()
     job.refresh_from_db()
     assert job.phase == Phase.ACCEPTED
+
+
+def test_one_ping_for_a_burst_and_one_after_anything_went_wrong(
+    bench: Bench, cluster: fake.Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pings = itertools.count()
+    good = FakeGateway.version
+    monkeypatch.setattr(FakeGateway, "version", lambda self: (next(pings), good(self))[1])
+    for _ in range(3):
+        bench.submit()
+        handing.hand_over()
+    assert next(pings) == 1
+    cluster.go_down()
+    job = bench.submit()
+    assert handing.hand_over() == 1  # it had answered just now: taken, not sent, put back
+    job.refresh_from_db()
+    assert (job.phase, job.handovers.get().outcome) == (Phase.REQUESTED, HandoverOutcome.NOT_SENT)
+    assert handing.hand_over() == 0 and next(pings) == 3
+
+
+def test_a_worker_killed_between_record_and_release_leaves_nothing_held_for_ever(
+    bench: Bench, cluster: fake.Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = bench.submit()
+    with monkeypatch.context() as broken, pytest.raises(SystemExit):
+        broken.setattr(handing, "_release", _end)
+        handing.hand_over()
+    job.refresh_from_db()
+    assert (job.phase, job.handovers.get().released_at) == (Phase.ACCEPTED, None)
+    look(cluster, bench)
+    assert not Intent.objects.exists()  # a living worker may still be at it
+    later(cluster, monkeypatch, 61)
+    look(cluster, bench)
+    look(cluster, bench)
+    assert Intent.objects.filter(kind=IntentKind.RELEASE).count() == 1
+    assert intents.carry_out() == 1
+    assert job.handovers.get().released_at and events(Action.JOB_RELEASED) == 1
+    cluster.tick()
+    look(cluster, bench)
+    job.refresh_from_db()
+    assert job.state == State.RUNNING
+
+
+def _end(*_: object) -> None:
+    raise SystemExit
+
+
+def test_somebody_elses_hold_is_not_ended(bench: Bench, cluster: fake.Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = bench.submit()
+    handing.hand_over()
+    job.refresh_from_db()
+    cluster.gateway().hold(job.slurm_job_id or 0, as_user=bench.user.username)
+    later(cluster, monkeypatch, 61)
+    look(cluster, bench)
+    assert not Intent.objects.exists()
+
+
+def test_a_release_that_failed_shows_the_hold(
+    bench: Bench, cluster: fake.Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = bench.submit()
+
+    def fails(*_: object, **__: object) -> None:
+        raise Unanswered("cut")
+
+    monkeypatch.setattr(FakeGateway, "release", fails)
+    handing.hand_over()
+    job.refresh_from_db()
+    assert (job.phase, job.state) == (Phase.ACCEPTED, State.HELD)
+    assert Intent.objects.get().kind == IntentKind.RELEASE and events(Action.JOB_RELEASED) == 0
