@@ -133,6 +133,8 @@ class ProjectForm(forms.ModelForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        for name in {"code", "unix_group", "folder"} & set(self.fields):  # all that is wrong is told at once
+            self.fields[name].validators += Project._meta.get_field(name).validators[:1]
         names = set(Partition.objects.values_list("name", flat=True)) | set(self.instance.partitions)
         self.fields["partitions"].choices = [(name, name) for name in sorted(names)]  # type: ignore[attr-defined]
 
