@@ -3,7 +3,7 @@
 from django.urls import URLPattern, URLResolver, include, path
 
 from jobs.views import home, lists, overview, people, project
-from portal import health, views
+from portal import allocation_urls, health, views
 from portal.api import absent, api
 from projects.views import joining, mine, opening
 
@@ -30,6 +30,7 @@ OPERATE = [
     path("people", opening.people, name="people"),
     path("requests", overview.requests, name="requests"),
     path("requests/<uuid:pk>/refuse", opening.refuse, name="refuse_project"),
+    *allocation_urls.OPERATE,
 ]
 ASKING = [
     path("project", mine.ask_project, name="project"),
@@ -43,6 +44,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("accounts.urls")),
     path("jobs/", include("jobs.urls")),
     path("projects/", include((PROJECTS, "projects"))),
+    path("projects/", include((allocation_urls.ALLOCATIONS, "allocations"))),
     path("operate/", include((OPERATE, "operate"))),
     path("ask/", include((ASKING, "ask"))),
     path("cluster/", include(([path("", lists.cluster, name="overview")], "cluster"))),

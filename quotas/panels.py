@@ -52,6 +52,11 @@ class Person:
         """What to call them."""
         return self.name or self.login
 
+    @property
+    def whole(self) -> int:
+        """Used and committed together."""
+        return self.used + self.committed
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Mine:

@@ -1,15 +1,19 @@
-"""Allocations with what is committed of them, in one query."""
+"""Allocations with what is committed of them, in one query; requests and funding sources along with their project."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
+from datetime import date, datetime
+from typing import Any
 
-from django.db.models import OuterRef, QuerySet, Subquery, Sum
-from django.db.models.functions import Coalesce
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import F, OuterRef, QuerySet, Subquery, Sum, Value
+from django.db.models.functions import Coalesce, JSONObject, NullIf
 
 from access import gate
-from projects.models import Membership, Project
-from quotas.models import Allocation, Hold
+from projects.models import Membership, Project, RequestState
+from quotas.models import Allocation, AllocationRequest, FundingSource, Hold, Kind
 from quotas.services import Balance
 from quotas.services.holding import STILL_HELD
 
@@ -78,3 +82,45 @@ def of_project(project: Project) -> list[AllocationLine]:
 def spendable(project: Project) -> list[AllocationLine]:
     """Those a job may name now."""
     return _with_committed(Allocation.objects.current().filter(project=project))
+
+
+ASKED = 10  # requests a project's page shows
+
+
+def requests_of_project() -> ArraySubquery:
+    """The latest requests of each project as plain values, the newest first: they cost a page no query."""
+    rows = AllocationRequest.objects.filter(project=OuterRef("pk")).order_by("-asked_at")
+    name = Coalesce(NullIf(F("asked_by__display_name"), Value("")), F("asked_by__username"))
+    facts = JSONObject(
+        pk="id", kind="kind", state="state", at="asked_at", name=name, title="title", allocation="allocation__title"
+    )
+    return ArraySubquery(rows.values(facts=facts)[:ASKED])
+
+
+def asked(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same, to be shown: those that wait for a decision first."""
+    shown = [
+        row | {
+            "at": datetime.fromisoformat(row["at"]), "kind": Kind(row["kind"]).label,
+            "is_open": row["state"] == RequestState.OPEN, "state": RequestState(row["state"]).label,
+            "what": row["allocation"] or row["title"],
+        }
+        for row in rows
+    ]  # fmt: skip
+    return sorted(shown, key=lambda row: not row["is_open"])
+
+
+def funding_of_project() -> ArraySubquery:
+    """The funding sources of each project as plain values."""
+    rows = FundingSource.objects.filter(project=OuterRef("pk")).order_by("agency", "number")
+    facts = JSONObject(pk="id", agency="agency", number="number", starts_on="starts_on", ends_on="ends_on")
+    return ArraySubquery(rows.values(facts=facts))
+
+
+def sources(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same, with their days as dates."""
+
+    def day(text: str | None) -> date | None:
+        return date.fromisoformat(text) if text else None
+
+    return [row | {"starts_on": day(row["starts_on"]), "ends_on": day(row["ends_on"])} for row in rows]

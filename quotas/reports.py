@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from datetime import date, datetime, timedelta
+from typing import Any, TypeAlias
 
-from django.db.models import Count, Max, QuerySet, Sum
+from django.db.models import Count, Max, Q, QuerySet, Sum
 from django.db.models.functions import TruncMonth
 from django.utils import timezone
 
@@ -31,7 +33,7 @@ class Pace:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Part:
-    """One line of a report: hours of GPU and CPU, jobs, people."""
+    """One line of a report: hours of GPU and CPU, jobs, people; of jobs outside the portal alone; how fresh it is."""
 
     label: str
     gpu_hours: float
@@ -39,6 +41,13 @@ class Part:
     jobs: int
     people: int = 0
     outside_hours: float = 0.0
+    name: str = ""
+    as_of: datetime | None = None
+
+    @property
+    def said(self) -> str:
+        """What to call it."""
+        return self.name or self.label
 
 
 def pace(allocation: Allocation, *, free: int | None) -> Pace:
@@ -63,47 +72,50 @@ def paced(allocation: Allocation, seconds: int, *, free: int | None) -> Pace:
 
 def by_person(rows: QuerySet[Usage]) -> list[Part]:
     """Who used it, most first."""
-    return _parts(rows.values("login"), "login")
+    found = _sums(rows.values("login").annotate(name=Max("user__display_name"))).order_by("-gpu", "login")
+    return [dataclasses.replace(_part(row["login"], row), name=row["name"] or "") for row in found]
 
 
 def by_type(rows: QuerySet[Usage]) -> list[Part]:
     """By GPU type; "" are jobs without one."""
-    return _parts(rows.values("gpu_type"), "gpu_type")
+    found = _sums(rows.values("gpu_type")).order_by("-gpu", "gpu_type")
+    return [_part(row["gpu_type"], row) for row in found]
 
 
-def by_month(rows: QuerySet[Usage]) -> list[tuple[date, str, Part]]:
+Months: TypeAlias = Sequence[tuple[date, str, Part]]
+
+
+def by_month(rows: QuerySet[Usage]) -> Months:
     """(first of the month, GPU type, part), in order of time."""
     grouped = rows.annotate(month=TruncMonth("day")).values("month", "gpu_type")
     found = _sums(grouped).order_by("month", "gpu_type")
     return [(row["month"], row["gpu_type"], _part(row["gpu_type"], row)) for row in found]
 
 
-def total(rows: QuerySet[Usage]) -> Part:
-    """All of it."""
-    sums = rows.aggregate(**_SUMS, people=Count("login", distinct=True))
-    return dataclasses.replace(_part("", sums), people=sums["people"], outside_hours=_outside(rows))
-
-
-def _outside(rows: QuerySet[Usage]) -> float:
-    return (rows.filter(is_outside=True).aggregate(sum=Sum("gpu_seconds"))["sum"] or 0) / 3600
+def total(people: Sequence[Part]) -> Part:
+    """All of it, from its parts by person: a job is one person's."""
+    return Part(
+        "", sum(one.gpu_hours for one in people), sum(one.cpu_hours for one in people), sum(one.jobs for one in people),
+        len(people), sum(one.outside_hours for one in people),
+        as_of=max((one.as_of for one in people if one.as_of), default=None),
+    )  # fmt: skip
 
 
 _SUMS = {
     "gpu": Sum("gpu_seconds"), "cpu": Sum("cpu_seconds"), "jobs": Count("job", distinct=True),
+    "outside": Sum("gpu_seconds", filter=Q(is_outside=True)), "fresh": Max("as_of"),
 }  # fmt: skip
 
 
-def _sums(rows):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def _sums(rows: Any) -> Any:
     return rows.annotate(**_SUMS).order_by()
 
 
-def _parts(rows, label: str) -> list[Part]:  # type: ignore[no-untyped-def]  # noqa: ANN001
-    found = _sums(rows).order_by("-gpu", label)
-    return [_part(row[label], row) for row in found]
-
-
-def _part(label: str, sums: dict[str, int | None]) -> Part:
-    return Part(label, (sums["gpu"] or 0) / 3600, (sums["cpu"] or 0) / 3600, sums["jobs"] or 0)
+def _part(label: str, sums: dict[str, Any]) -> Part:
+    hours = {name: (sums[name] or 0) / 3600 for name in ("gpu", "cpu", "outside")}
+    return Part(
+        label, hours["gpu"], hours["cpu"], sums["jobs"], outside_hours=hours["outside"], as_of=sums["fresh"]
+    )  # fmt: skip
 
 
 def of_allocation(allocation: Allocation) -> QuerySet[Usage]:
@@ -122,8 +134,3 @@ def of_month(project: Project, month: date) -> QuerySet[Usage]:
     first = month.replace(day=1)
     following = (first + timedelta(days=32)).replace(day=1)
     return Usage.objects.filter(project=project, day__gte=first, day__lt=following)
-
-
-def as_of(rows: QuerySet[Usage]) -> datetime | None:
-    """How fresh the newest of it is."""
-    return rows.aggregate(at=Max("as_of"))["at"]

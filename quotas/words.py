@@ -55,7 +55,7 @@ def steps(lines: Iterable[Mapping[str, Any]], titles: Mapping[str, str]) -> list
     """
     told: dict[tuple[str, tuple[Line, ...], bool], list[str]] = {}
     for line in lines:
-        changes = tuple(_line(*change, titles, line) for change in line["changes"])
+        changes = tuple(_line(name, before, after, titles, line) for name, before, after in line["changes"])
         if line["kind"].startswith("add_"):
             changes = tuple(dataclasses.replace(one, before="") for one in changes)
         queues = told.setdefault((_step(line, titles), changes, line["removes"]), [])

@@ -16,7 +16,7 @@ from accounts.http import SignedInRequest
 from cluster.models import NODES
 from jobs.models import Job
 from jobs.states import State
-from quotas import reads
+from quotas import panels
 
 RECENT = timedelta(hours=24)
 NEEDS_A_LOOK = (State.FAILED, State.OUT_OF_MEMORY, State.TIMEOUT, State.NODE_FAILURE, State.REFUSED, State.LOST)
@@ -37,6 +37,7 @@ def home(request: SignedInRequest) -> HttpResponse:
     me = request.user
     under_way = UNDER_WAY.allowing(me, Permission.JOB_VIEW, owner=me.pk)
     over = OVER.allowing(me, Permission.JOB_VIEW, owner=me.pk, since=timezone.now() - RECENT)
+    lines = panels.of_person(me)
     running = [job for job in under_way if job.state in (State.RUNNING, State.ENDING, State.SUSPENDED)]
     return render(
         request,
@@ -48,7 +49,8 @@ def home(request: SignedInRequest) -> HttpResponse:
             "needs": [job for job in over if job.state in NEEDS_A_LOOK],
             "running_gpus": sum(job.allocated_gpus for job in running),
             "counts": {"active_jobs": len(under_way)},
-            "allocations": reads.of_person(me),
+            "allocations": lines,
+            "tight": [line for line in lines if line.is_tight and line.may_ask],
             "nodes": NODES.all(),
             "now": timezone.now(),
         },

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, QuerySet, Subquery, Sum
+from django.db.models.functions import Coalesce
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from access import gate
@@ -19,9 +21,11 @@ from audit import views as audit
 from audit.models import AuditEvent
 from jobs import ticks
 from jobs.models import Job
+from jobs.services.leaving import RUNNING
 from projects import forms, reads
 from projects.models import Membership, Project
-from quotas import reads as allocations
+from quotas import panels, standing
+from quotas import reads as quota_reads
 
 RECENT = 20
 
@@ -29,12 +33,24 @@ RECENT = 20
 @login_required
 def project(request: SignedInRequest, code: str) -> HttpResponse:
     """It joins projects, allocations and jobs, so it lives in the highest room it shows."""
-    row = gate.fetch(with_rights(request.user), request.user, Permission.PROJECT_VIEW, code=code)
+    row: Any = gate.fetch(with_rights(request.user), request.user, Permission.PROJECT_VIEW, code=code)
     context = people_of(row, request.user) | {
-        "allocations": allocations.of_project(row),
+        "allocations": panels.of_project(row, request.user, gpus_now=_gpus_now()),
+        "standing": standing.of(row),
+        "asked_for": quota_reads.asked(row.allocations_asked) if row.may_audit else [],
+        "sources": quota_reads.sources(row.sources_known),
+        "may_ask": row.may_ask,
+        "this_month": timezone.now().date(),
         "jobs": list(Job.objects.filter(project=row).with_names().order_by("-pk")[:RECENT]),
     }
     return render(request, "projects/detail.html", context)
+
+
+def _gpus_now() -> Coalesce:
+    """GPUs that running jobs have of an allocation."""
+    mine = Job.objects.filter(project=OuterRef("project"), allocation=OuterRef("pk")).open()
+    running = mine.filter(state__in=RUNNING).order_by()
+    return Coalesce(Subquery(running.values("allocation").annotate(n=Sum("allocated_gpus")).values("n")), 0)
 
 
 def with_rights(user: User) -> QuerySet[Project]:
@@ -49,6 +65,9 @@ def with_rights(user: User) -> QuerySet[Project]:
         may_audit=may(Permission.TRAIL_READ),
         may_manage=may(Permission.MEMBER_MANAGE),
         may_lead=may(Permission.PROJECT_LEAD),
+        may_ask=may(Permission.ALLOCATION_REQUEST),
+        allocations_asked=quota_reads.requests_of_project(),
+        sources_known=quota_reads.funding_of_project(),
         joins=reads.open_joins(),
     )
 

@@ -9,6 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import OuterRef
+from django.db.models.functions import JSONObject
 
 from projects.models import Project
 from quotas.models import Allocation, Enforcement
@@ -22,19 +23,23 @@ MOST = 5000  # projects rehearsed at once
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """One project: the steps that would be told to Slurm now, and those that would only be shown, as plain values."""
+    """One project: the steps that would be told to Slurm now, and those that would only be shown, as plain values.
+
+    `titles`: the allocation behind each QOS.
+    """
 
     project: Project
+    titles: dict[str, str]
     steps: Sequence[dict[str, Any]]
     shown: Sequence[dict[str, Any]]
 
 
 def rehearse() -> list[Rehearsal]:
     """The projects of which the next pass would do or show something; a fixed number of queries."""
-    names = Allocation.objects.filter(project=OuterRef("pk")).values("qos")
+    names = Allocation.objects.filter(project=OuterRef("pk")).values(facts=JSONObject(qos="qos", title="title"))
     rows = Project.objects.select_related("enforcement").annotate(names=ArraySubquery(names))
     projects: list[Any] = list(rows.order_by("code")[:MOST])
-    owners = {name: row.pk for row in projects for name in row.names}
+    owners = {one["qos"]: row.pk for row in projects for one in row.names}
     return list(_rehearsals(projects, parts(wanted(projects), projects, owners)))
 
 
@@ -43,7 +48,7 @@ def _seen(project: Project) -> dict[str, Any]:
     return row.seen if row else {}
 
 
-def _rehearsals(projects: Sequence[Project], mine: dict[int, Books]) -> Iterator[Rehearsal]:
+def _rehearsals(projects: Sequence[Any], mine: dict[int, Books]) -> Iterator[Rehearsal]:
     left = None if settings.RECONCILE != "restore" else settings.REMOVALS_PER_PASS
     for project in projects:
         todo = plan(mine[project.pk], seen.books(project, _seen(project)), removals=left)
@@ -53,7 +58,8 @@ def _rehearsals(projects: Sequence[Project], mine: dict[int, Books]) -> Iterator
         told = _is_told(project, mine[project.pk])
         now, later = (steps, withheld) if told else ([], steps + withheld)
         if now or later:
-            yield Rehearsal(project, [seen.step_line(one) for one in now], [seen.step_line(one) for one in later])
+            titles = {one["qos"]: one["title"] for one in project.names}
+            yield Rehearsal(project, titles, list(map(seen.step_line, now)), list(map(seen.step_line, later)))
 
 
 def _is_told(project: Project, goal: Books) -> bool:

@@ -20,3 +20,5 @@ document.addEventListener("submit", (event) => {
 addEventListener("pageshow", () => {
   for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent;
 });
+
+document.addEventListener("click", (event) => { if (event.target.closest("[data-prints]")) print(); });

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
+from django.utils import timezone
 
 from access.ids import uuid7
 from access.roles import Role, SiteRole
@@ -17,6 +18,9 @@ from jobs import services
 from jobs.models import Job
 from projects import services as projects
 from projects.models import JoinRequest, ProjectRequest
+from quotas import services as quotas
+from quotas.models import AllocationRequest, FundingSource
+from quotas.services import requests as wishes
 from tests.conftest import Roles
 from tests.factories import make_allocation, make_cluster, make_member, make_project, make_user
 from tests.pages import signed_in
@@ -60,6 +64,36 @@ TABLE: dict[tuple[str, str], dict[str, int]] = {
     ("projects:listing", "POST"): row("302 404 403 403 403 302 302 403"),
     ("projects:archive", "GET"): row("302 404 403 403 403 403 200 403"),
     ("projects:archive", "POST"): row("302 404 403 403 403 403 302 403"),
+    ("allocations:create", "GET"): row("302 404 403 403 403 403 200 403"),
+    ("allocations:create", "POST"): row("302 404 403 403 403 403 422 403"),
+    ("allocations:one", "GET"): row("302 404 200 200 200 200 200 200"),
+    ("allocations:one_csv", "GET"): row("302 404 200 200 200 200 200 200"),
+    ("allocations:shares", "GET"): row("302 404 403 403 200 200 200 403"),
+    ("allocations:shares", "POST"): row("302 404 403 403 200 200 200 403"),
+    ("allocations:change", "GET"): row("302 404 403 403 403 403 200 403"),
+    ("allocations:change", "POST"): row("302 404 403 403 403 403 422 403"),
+    ("allocations:close", "GET"): row("302 404 403 403 403 403 200 403"),
+    ("allocations:close", "POST"): row("302 404 403 403 403 403 200 403"),
+    ("allocations:make_default", "GET"): row("302 404 403 403 200 200 200 403"),
+    ("allocations:make_default", "POST"): row("302 404 403 403 200 200 200 403"),
+    ("allocations:add_funding", "GET"): row("302 404 403 403 200 200 200 403"),
+    ("allocations:add_funding", "POST"): row("302 404 403 403 422 422 422 403"),
+    ("allocations:change_funding", "GET"): row("302 404 403 403 200 200 200 403"),
+    ("allocations:change_funding", "POST"): row("302 404 403 403 422 422 422 403"),
+    ("allocations:funding_report", "GET"): row("302 404 200 200 200 200 200 200"),
+    ("allocations:funding_csv", "GET"): row("302 404 200 200 200 200 200 200"),
+    ("allocations:month", "GET"): row("302 404 200 200 200 200 200 200"),
+    ("allocations:month_csv", "GET"): row("302 404 200 200 200 200 200 200"),
+    ("allocations:ask", "GET"): row("302 404 403 403 200 200 403 403"),
+    ("allocations:ask", "POST"): row("302 404 403 403 422 422 403 403"),
+    ("allocations:request", "GET"): row("302 404 404 404 200 200 200 200"),
+    ("allocations:comment", "POST"): row("302 404 404 404 422 422 422 403"),
+    ("allocations:withdraw", "POST"): row("302 404 404 404 302 302 403 403"),
+    ("allocations:decide", "POST"): row("302 404 404 404 403 403 422 403"),
+    ("operate:differences", "GET"): row("302 404 404 404 404 404 200 404"),
+    ("operate:differences_csv", "GET"): row("302 404 404 404 404 404 200 404"),
+    ("operate:dry_run", "GET"): row("302 404 404 404 404 404 200 404"),
+    ("operate:resolve", "POST"): row("302 404 404 404 404 404 302 404"),
     ("operate:list", "GET"): row("302 404 404 404 404 404 200 404"),
     ("operate:projects_csv", "GET"): row("302 404 404 404 404 404 200 404"),
     ("operate:open_project", "GET"): row("302 404 404 404 404 404 200 404"),
@@ -86,6 +120,8 @@ class World:
     member: str  # login of PEOPLE's member
     join: JoinRequest
     request: ProjectRequest
+    source: FundingSource
+    wish: AllocationRequest
 
     def address(self, page: str) -> str:
         if page.startswith("jobs:") and page not in ("jobs:list", "jobs:submit"):
@@ -96,9 +132,26 @@ class World:
             return reverse(page, args=[self.code, self.member])
         if page.startswith("projects:") and page != "projects:list":
             return reverse(page, args=[self.code])
+        if page.startswith("allocations:"):
+            return reverse(page, args=self._of_allocations(page.removeprefix("allocations:")))
+        if page == "operate:resolve":
+            return reverse(page, args=[self.code])
         if page in ("operate:refuse_project", "ask:withdraw"):
             return reverse(page, args=[self.request.pk if page == "operate:refuse_project" else uuid7()])
         return reverse(page) + (f"?project={self.code}" if page == "jobs:submit" else "")
+
+    def _of_allocations(self, page: str) -> list[Any]:
+        """What the address of such a page names beside the project."""
+        table = ["people"] if page.endswith("_csv") else []
+        if page in ("create", "add_funding", "ask"):
+            return [self.code]
+        if page in ("change_funding", "funding_report", "funding_csv"):
+            return [self.code, self.source.pk, *table]
+        if page in ("month", "month_csv"):
+            return [self.code, timezone.now().year, 1, *table]
+        if page in ("request", "comment", "withdraw", "decide"):
+            return [self.code, self.wish.pk]
+        return [self.code, "main", *table]
 
 
 @pytest.fixture
@@ -118,7 +171,11 @@ def world(db: None) -> World:
     asker = make_user()
     join = projects.ask_to_join(project=project, by=asker, why="I work on it.")
     request = projects.ask_project(by=asker, code="novo", title="Novo", why="It is new.")
-    return World(job, project.code, people, people["member"].username, join, request)
+    source = quotas.add_funding(project=project, by=None, agency="FAP", number="1", starts_on=timezone.now().date())
+    wish = wishes.ask(
+        project=project, kind="more", by=people["pi"], why="For the paper.", allocation=allocation, gpu_minutes=90_000
+    )
+    return World(job, project.code, people, people["member"].username, join, request, source, wish)
 
 
 @pytest.mark.parametrize(("page", "method"), TABLE)

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from tests.browser import bench
 
@@ -33,6 +34,18 @@ PAGES = [
     ("researcher", "/projects/seg-rm/people/ana"),
     ("newcomer", "/projects/?q=seg"),
     ("newcomer", "/ask/project"),
+    ("researcher", "/projects/seg-rm/allocations/main"),
+    ("pi", "/projects/seg-rm/allocations/main"),
+    ("pi", "/projects/seg-rm/allocations/main/shares"),
+    ("pi", "/projects/seg-rm/allocations/main/default"),
+    ("operator", "/projects/seg-rm/allocations/main/change"),
+    ("operator", "/projects/seg-rm/allocations/main/close"),
+    ("operator", "/projects/seg-rm/new-allocation"),
+    ("pi", "/projects/seg-rm/new-funding"),
+    ("pi", "/projects/seg-rm/new-request?allocation=main&kind=longer"),
+    ("researcher", "/projects/seg-rm/months/{year}-{month}"),
+    ("operator", "/operate/differences"),
+    ("operator", "/operate/differences/next"),
     ("operator", "/projects/seg-rm"),
     ("operator", "/projects/seg-rm/edit"),
     ("operator", "/projects/seg-rm/archive"),
@@ -53,6 +66,8 @@ def test_pages_ask_little_and_write_nothing(roles: object) -> None:
     roles.use("web")  # type: ignore[attr-defined]
     wrong = []
     for who, address in PAGES:
+        today = timezone.now().date()
+        address = address.replace("{year}", str(today.year)).replace("{month}", str(today.month))
         where = re.sub(r"\{(.*?)\}", lambda found: str(built.jobs[found.group(1)].pk), address)
         client = Client()
         client.cookies[settings.SESSION_COOKIE_NAME] = built.sessions[who]

@@ -1,0 +1,150 @@
+"""Where Slurm is not as the portal says: what differs and why, what failed, and what the next comparison would do."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.postgres.expressions import ArraySubquery
+from django.core.exceptions import ValidationError
+from django.db.models import F, OuterRef, Q, QuerySet
+from django.db.models.functions import JSONObject
+from django.http import HttpResponse, StreamingHttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_POST
+
+from access import gate
+from access.errors import NotFound
+from access.permissions import Permission
+from accounts.http import SignedInRequest
+from audit import trail
+from audit.actions import Action
+from projects import tables
+from projects.models import Project
+from quotas import standing, words
+from quotas.models import Allocation, Enforcement
+from quotas.services import drift
+from quotas.services.rehearsing import rehearse
+from quotas.standing import Standing
+
+MOST = 200
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Line:
+    """One project whose picture in Slurm is not whole; `can_adopt`: the portal has a place for what Slurm holds."""
+
+    project: Project
+    standing: Standing
+    sentences: Sequence[words.Sentence]
+    can_adopt: bool
+
+
+def operator(request: SignedInRequest) -> None:
+    """Raises NotFound for everybody else."""
+    if not gate.site_can(request.user, Permission.CLUSTER_OPERATE):
+        raise NotFound(Permission.CLUSTER_OPERATE, "quotas.enforcement", {})
+
+
+def _titles() -> ArraySubquery:
+    rows = Allocation.objects.filter(project=OuterRef("pk"))
+    return ArraySubquery(rows.values(facts=JSONObject(qos="qos", title="title")))
+
+
+def troubled() -> QuerySet[Project]:
+    """Projects that differ, that could not be applied, or of which Slurm has not heard yet."""
+    late = Q(enforcement=None) | Q(change__gt=F("enforcement__change_applied"))
+    differ = ~Q(enforcement__differences=[]) & Q(enforcement__isnull=False)
+    wrong = late | differ | (Q(enforcement__isnull=False) & ~Q(enforcement__error=""))
+    return Project.objects.filter(wrong).select_related("enforcement").annotate(titles=_titles()).order_by("code")
+
+
+def lines(rows: QuerySet[Project]) -> list[Line]:
+    """These projects in words."""
+    return [_line(row) for row in rows]
+
+
+def _line(row: Any) -> Line:
+    found: list[dict[str, Any]] = row.enforcement.differences if hasattr(row, "enforcement") else []
+    titles = {one["qos"]: one["title"] for one in row.titles}
+    adoptable = any(drift.is_adoptable(one) and one["qos"] in titles for one in found)
+    return Line(row, standing.of(row), words.differences(found, titles), adoptable)
+
+
+@login_required
+@require_GET
+def differences(request: SignedInRequest) -> HttpResponse:
+    """The page."""
+    operator(request)
+    found = lines(troubled()[: MOST + 1])
+    last = Enforcement.objects.order_by(F("checked_at").desc(nulls_last=True)).values_list("checked_at", flat=True)
+    context = {
+        "lines": found[:MOST], "more": len(found) > MOST, "last": last.first(), "mode": settings.RECONCILE,
+        "most": settings.REMOVALS_PER_PASS,
+    }  # fmt: skip
+    return render(request, "operate/differences.html", context)
+
+
+@login_required
+@require_GET
+def dry_run(request: SignedInRequest) -> HttpResponse:
+    """What the next comparison would tell Slurm, and what it would only show."""
+    operator(request)
+    rows = rehearse()
+    shown = [
+        {
+            "project": one.project,
+            "steps": words.steps(one.steps, one.titles),
+            "shown": words.steps(one.shown, one.titles),
+        }
+        for one in rows[:MOST]
+    ]
+    context = {"rows": shown, "more": len(rows) > MOST, "mode": settings.RECONCILE, "most": settings.REMOVALS_PER_PASS}
+    return render(request, "operate/dry_run.html", context)
+
+
+@login_required
+@require_POST
+def resolve(request: SignedInRequest, code: str) -> HttpResponse:
+    """Put Slurm back to what the portal says (`act=restore`), or take over what Slurm has (`act=adopt`)."""
+    operator(request)
+    project = gate.fetch(Project.objects, request.user, Permission.PROJECT_MANAGE, code=code)
+    try:
+        if request.POST.get("act") == "adopt":
+            drift.adopt(project=project, by=request.user)
+            messages.success(request, _("Taken over: the portal now says what Slurm has."))
+        else:
+            drift.restore(project=project, by=request.user)
+            messages.success(request, _("Slurm is put back to what the portal says, within seconds."))
+    except drift.NothingToDo:
+        messages.error(request, _("There is no such difference any more."))
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+    return redirect("operate:differences")
+
+
+@login_required
+@require_GET
+def differences_csv(request: SignedInRequest) -> StreamingHttpResponse:
+    """Every difference as a row; that somebody took them is recorded."""
+    operator(request)
+    trail.record(Action.REPORT_READ, by=request.user, table="differences")
+    head = [_("project"), _("state in Slurm"), _("what"), _("queues"), _("limit"), _("portal"), _("Slurm"), _("reason")]
+    name = f"bancada-differences-{timezone.localdate():%Y-%m-%d}.csv"
+    return tables.response(name, head, _cells(lines(troubled())))
+
+
+def _cells(found: Sequence[Line]) -> Iterator[list[Any]]:
+    for line in found:
+        common = [line.project.code, str(line.standing.words)]
+        for sentence in line.sentences:
+            for one in sentence.lines:
+                yield [*common, sentence.text, sentence.queues, one.name, one.before, one.after, line.standing.error]
+        if not line.sentences:
+            yield [*common, "", "", "", "", "", line.standing.error]
