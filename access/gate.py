@@ -24,7 +24,7 @@ from guardian.utils import get_user_obj_perms_model
 
 from access.compiled import Fixed
 from access.errors import NotFound, Refused
-from access.permissions import Permission, Scope, codename
+from access.permissions import OWN_SUFFIX, Permission, Scope, codename
 from access.roles import site_permissions
 
 M = TypeVar("M", bound=Model)
@@ -158,11 +158,31 @@ def permissions_on(scope: Model, user: Person) -> frozenset[str]:
     if not user.is_authenticated or not user.is_active:
         return frozenset()
     site = {str(p) for p in site_permissions(getattr(user, "site_role", ""))}
-    if not _active_members(type(scope), user.pk, timezone.now()).filter(pk=scope.pk).exists():
-        return frozenset(site)
-    grants: Any = get_user_obj_perms_model(cast(Any, type(scope)))
-    held = grants.objects.filter(user=user, content_object=scope).values_list("permission__codename", flat=True)
-    return frozenset(site | set(held))
+    held = _grants_on(type(scope)).all(person=user.pk, scope=scope.pk, now=timezone.now())
+    return frozenset(site | {grant.permission.codename for grant in held})
+
+
+def rights_to(row: Model, user: Person) -> frozenset[str]:
+    """All the person may do to this row, in one question: what they hold on its scope, and what counts on rows of
+    their own where it is one. Its scope is at hand (select_related)."""
+    model = cast(Gated, type(row))
+    held = permissions_on(getattr(row, model.gate_scope), user)
+    if not model.gate_owner or getattr(row, f"{model.gate_owner}_id") != user.pk:
+        return held
+    return held | {name.removesuffix(OWN_SUFFIX) for name in held if name.endswith(OWN_SUFFIX)}
+
+
+@cache
+def _grants_on(model: type[Model]) -> Fixed[Any]:
+    """A person's grants on one scope row, while they are a member."""
+    grants: Any = get_user_obj_perms_model(cast(Any, model))
+
+    def build(person: int, scope: int, now: datetime) -> QuerySet[Any]:
+        members = _active_members(model, person, now).filter(pk=OuterRef("content_object"))
+        rows = grants.objects.filter(Exists(members), user=person, content_object=scope)
+        return cast(QuerySet[Any], rows.select_related("permission").only("permission__codename"))
+
+    return Fixed(build)
 
 
 def _scope_model(model: type[Model]) -> type[Model]:

@@ -58,3 +58,18 @@ def test_what_is_not_theirs_is_not_there() -> None:
 def test_a_moment_written_into_a_statement_is_an_error() -> None:
     with pytest.raises(ValueError, match="moment"):
         Fixed(lambda code: Project.objects.filter(code=code, created_at__lt=timezone.now())).all(code="a")
+
+
+@pytest.mark.parametrize("role", list(Role))
+def test_rights_to_a_row_are_what_the_gate_says_of_each(role: Role) -> None:
+    project = make_project()
+    person = make_member(project, role)
+    theirs, others = make_job(project), make_job(project)
+    theirs.owner = person
+    theirs.save()
+    for job in (theirs, others):
+        rights = gate.rights_to(Job.objects.select_related("project").get(pk=job.pk), person)
+        for permission in (Permission.JOB_VIEW, Permission.JOB_CANCEL, Permission.LOG_READ, Permission.TRAIL_READ):
+            assert (permission in rights) == gate.can(job, person, permission), permission
+    Membership.objects.filter(user=person).update(ends_at=timezone.now())
+    assert not gate.rights_to(theirs, person)
