@@ -11,9 +11,11 @@ from django.contrib.auth import SESSION_KEY
 from django.contrib.sessions.backends.db import SessionStore
 from django.http import HttpRequest, HttpResponse
 
+from access.compiled import Fixed
 from accounts import activity, services
 from accounts.models import User
 
+ANYBODY = Fixed(lambda pk: User.objects.filter(pk=pk))
 Next = Callable[[HttpRequest], HttpResponse]
 
 
@@ -53,5 +55,5 @@ def person_of(session_key: str) -> User | None:
         return None
     session = SessionStore(session_key)
     pk = session.get(SESSION_KEY)
-    user = User.objects.filter(pk=pk).first() if pk else None
+    user = ANYBODY.first(pk=int(pk)) if pk else None
     return user if user is not None and good(session, user) else None

@@ -8,10 +8,10 @@ import dataclasses
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+if TYPE_CHECKING:  # most processes only hand tickets on, and the library costs 6 MB in each
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 VERSION = "blt1"  # "blt1.<key id>.<payload>.<signature>"; the signature covers everything before its dot
 MAX_TEXT = 16 * 1024  # characters of a whole ticket: two paths at their longest fit
@@ -64,6 +64,8 @@ def sign(ticket: Ticket, private_key: Ed25519PrivateKey) -> str:
 
 def verify(text: str, public_keys: Mapping[str, Ed25519PublicKey], now: float) -> Ticket:
     """Check signature, form and time (`now`: epoch seconds), in that order, and give what was signed."""
+    from cryptography.exceptions import InvalidSignature
+
     name, body, signature = _split(text)
     key = public_keys.get(name)
     if key is None:

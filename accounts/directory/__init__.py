@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from accounts.directory.conversation import conversation
 from accounts.directory.patience import Turns
 
 _PROBES = Turns()  # apart from people's: an impatient probe must not make them wait
@@ -10,5 +9,7 @@ _PROBES = Turns()  # apart from people's: an impatient probe must not make them 
 
 def reachable(*, deadline: float) -> None:
     """Raise DirectoryDown unless it answers, encrypted and to the portal's own password, within `deadline` seconds."""
+    from accounts.directory.conversation import conversation  # most processes never ask it: python-ldap is 6 MB
+
     with conversation(seconds=deadline, turns=_PROBES):
         pass

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import Q
@@ -11,12 +11,14 @@ from django.utils import timezone
 
 from access.roles import SiteRole
 from accounts import hints
-from accounts.directory.entries import Entry
 from accounts.models import User
 from accounts.services.sessions import drop_sessions
 from accounts.services.tokens import revoke_all
 from audit import trail
 from audit.actions import Action
+
+if TYPE_CHECKING:  # with it comes python-ldap, which most processes never need
+    from accounts.directory.entries import Entry
 
 IDENTITY = ("username", "uid_number", "gid_number")
 

@@ -14,6 +14,7 @@ from uuid import UUID
 from channels.db import database_sync_to_async
 from django.conf import settings
 
+from access.compiled import Fixed
 from jobs.hub import Event, Hubs, Skipped
 from jobs.models import Job
 from jobs.services import reading
@@ -89,8 +90,14 @@ async def watch(job_id: UUID, wanted: Wish) -> AsyncIterator[AsyncIterator[Frame
         yield frames
 
 
+WATCHED = Fixed(lambda pk: Job.objects.filter(pk=pk).only("phase"))
+
+
 def _job(job_id: UUID) -> Job:
-    return Job.objects.select_related("project").defer("script", "environment").get(pk=job_id)
+    job = WATCHED.first(pk=job_id)
+    if job is None:
+        raise BadTicket("no such job any more")
+    return job
 
 
 def _ticket(job_id: UUID) -> str:

@@ -8,14 +8,17 @@ from __future__ import annotations
 import dataclasses
 import pwd
 import time
+from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext_noop
 
 from access import gate
 from access.permissions import Permission
-from accounts import lookup
 from accounts.models import User
 from projects.models import Project
+
+if TYPE_CHECKING:  # with it comes python-ldap, and only the worker asks
+    from accounts import lookup
 
 LOWEST_UID = 1000
 REMEMBERED = 4.0  # seconds: a right that ends in the directory ends here within five
@@ -57,6 +60,8 @@ def _entry(login: str) -> lookup.Entry | None:
     at, known = _known.get(login, (0.0, None))
     if known is not None and time.monotonic() - at < REMEMBERED:
         return known
+    from accounts import lookup
+
     _known.pop(login, None)
     asked_at, entry = time.monotonic(), lookup.directory_entry(login)
     if entry is not None and not entry.locked:

@@ -6,21 +6,25 @@ import posixpath
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from django.conf import settings
 from django.db.models import F, Max, Q
 from django.utils import timezone
 
 from jobs.models import Handover, HandoverOutcome
-from logs import keys
 from logs import tickets as log_tickets
+
+if TYPE_CHECKING:  # only the worker signs
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 RENEW_BEFORE = timedelta(days=14)
 
 
 @cache
 def _key() -> Ed25519PrivateKey:
+    from logs import keys
+
     return keys.load_private(Path(settings.TICKET_KEY_FILE))
 
 
@@ -33,6 +37,8 @@ def sign(handover: Handover, *, login: str, restart_count: int = 0) -> None:
     if not within(handover.stdout_path, handover.job.project.folder):
         handover.ticket = ""  # with a date, so that those that can be signed need not wait behind it
         return
+    from logs import keys
+
     stderr = handover.stderr_path if within(handover.stderr_path, handover.job.project.folder) else ""
     ticket = log_tickets.Ticket(
         cluster=handover.job.cluster.name, job_id=handover.slurm_job_id or 0, uid=handover.uid or 0, user=login,

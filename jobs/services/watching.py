@@ -22,18 +22,23 @@ class Watch:
     job_id: UUID
     user_id: int
     project_id: int
+    owner_id: int | None
 
 
-def may(session_key: str, pk: str, permission: Permission) -> Watch:
+# two hundred sockets come at once when a process was restarted
+WATCHED = gate.Listing(lambda pk: Job.objects.filter(pk=pk).only("project", "owner"), most=1)
+
+
+def may(session_key: str, pk: str | UUID, permission: Permission) -> Watch:
     """The right to watch now; raises access.errors.Denied."""
     user = person_of(session_key) or AnonymousUser()
-    job = gate.fetch(Job.objects.only("pk", "project_id", "owner_id"), user, permission, pk=pk)
-    return Watch(job.pk, user.pk or 0, job.project_id)
+    job = WATCHED.fetch(user, permission, pk=UUID(str(pk)))
+    return Watch(job.pk, user.pk or 0, job.project_id, job.owner_id)
 
 
 def note(session_key: str, watch: Watch) -> None:
     """Record that somebody else than the owner watches this output (once an hour)."""
-    user = person_of(session_key)
+    user = person_of(session_key) if watch.user_id != watch.owner_id else None
     if user is not None:
         job = Job.objects.select_related("project").defer("script", "environment").get(pk=watch.job_id)
         reading.note(job=job, by=user)
