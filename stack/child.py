@@ -13,7 +13,7 @@ from stack import pidfile, shell
 from stack.fault import Fault
 from stack.service import Service
 
-PAUSES = (0.5, 1, 2, 4, 8, 15, 30)  # seconds before the next restart
+PAUSES = (0, 0.5, 1, 2, 4, 8, 15, 30)  # seconds before the next restart: what ran well comes back at once
 STEADY = 60.0  # seconds after which a process counts as having come up well
 
 

@@ -89,7 +89,7 @@ class Supervisor:
             if child.process and child.state in ("ready", "starting") and not child.alive:
                 child.notice_end()
                 self.write_status()
-            elif child.state == "waiting" and time.monotonic() >= child.next_try:
+            if child.state == "waiting" and time.monotonic() >= child.next_try:
                 self._again(child)
 
     def _again(self, child: Child) -> None:
@@ -124,9 +124,18 @@ class Supervisor:
             report(f"fault {why}")
 
     def loop(self, door: socket.socket) -> None:
+        """Until told to leave. A child's end wakes it (SIGCHLD), so that what died is back without a pause."""
+        woken, wakes = socket.socketpair()
+        for end in (woken, wakes):
+            end.setblocking(False)
+        signal.set_wakeup_fd(wakes.fileno(), warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
         while not self.leaving:
             self.tend()
-            if select.select([door], [], [], 0.5)[0]:
+            heard = select.select([door, woken], [], [], 0.5)[0]
+            if woken in heard:
+                woken.recv(4096)
+            if door in heard:
                 link = door.accept()[0]
                 with link:
                     try:

@@ -4,7 +4,9 @@ import { announce } from "./live-region.js";
 
 const POLL = 5000;
 const GROWS_OLD = 15_000;  // ms: without a hint too, the age of the picture is shown anew
+const FIRST = 250;  // ms before it tries to connect again, half as much more each time in vain
 const SLOWEST = 30_000;
+const STEADY = 5_000;  // ms after which a connection counts as having been a good one
 const GENTLE = 400;  // ms: several hints at once are one look
 
 class JobLive extends HTMLElement {
@@ -49,7 +51,7 @@ class JobLive extends HTMLElement {
     this.socket = socket;
     socket.onopen = () => {
       if (this.failures) this.look();  // something may have happened meanwhile
-      this.failures = 0;
+      this.opened = Date.now();
     };
     socket.onmessage = ({ data }) => { if (JSON.parse(data).type === "look") this.look(); };
     socket.onclose = ({ code }) => { if (socket === this.socket) this.lost(code); };
@@ -58,8 +60,10 @@ class JobLive extends HTMLElement {
   lost(code) {
     this.socket = null;
     if (code === 4403 || code === 4404) { this.end(); return; }
+    if (Date.now() - (this.opened ?? Infinity) > STEADY) this.failures = 0;
+    this.opened = null;
     this.failures += 1;
-    this.retry = setTimeout(() => this.open(), Math.min(SLOWEST, 500 * 2 ** this.failures) * (0.5 + Math.random()));
+    this.retry = setTimeout(() => this.open(), Math.min(SLOWEST, FIRST * 1.5 ** this.failures) * (0.5 + Math.random()));
   }
 
   // A question that is open (cancel?) is not taken away under somebody's hand.

@@ -4,7 +4,9 @@
 
 const JOIN = -65536;      // start that far from the end
 const PIECE = 262144;     // bytes a request may bring
-const SLOWEST = 30_000;   // ms between two tries to connect
+const FIRST = 250;        // ms before it tries to connect again, half as much more each time in vain
+const SLOWEST = 30_000;   // but no more than that
+const STEADY = 5_000;     // ms after which a connection counts as having been a good one
 const POLL = 1500;        // ms between two questions
 
 // A generation's name grows with the head of the file: one that begins with the other is the same writing.
@@ -45,12 +47,12 @@ export class LogSource extends EventTarget {
     if (!this.polling) this.emit("link", { state: this.failures ? "reconnecting" : "connecting" });
     let at = null;
     socket.onopen = () => {
+      this.opened = Date.now();
       const known = this.generation ? { generation: this.generation } : {};
       socket.send(JSON.stringify({ type: "watch", stream: this.stream, offset: this.next() ?? JOIN, ...known }));
     };
     socket.onmessage = ({ data }) => {
       if (socket !== this.socket) return;
-      this.failures = 0;
       if (typeof data === "string") at = this.told(JSON.parse(data), at);
       else if (at) this.emit("bytes", { offset: at.offset, bytes: new Uint8Array(data), line: at.line ?? null });
     };
@@ -93,8 +95,10 @@ export class LogSource extends EventTarget {
     this.socket = null;
     if (this.over) return;
     if (code === 4403 || code === 4404) { this.bye("refused"); return; }
+    if (Date.now() - (this.opened ?? Infinity) > STEADY) this.failures = 0;
+    this.opened = null;
     this.failures += 1;
-    const delay = Math.min(SLOWEST, 400 * 2 ** this.failures) * (0.5 + Math.random());
+    const delay = Math.min(SLOWEST, FIRST * 1.5 ** this.failures) * (0.5 + Math.random());
     this.retry = setTimeout(() => this.open(), delay);
     if (this.failures < 2) this.emit("link", { state: "reconnecting" });
     else if (!this.polling) this.poll(this.turn);

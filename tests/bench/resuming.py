@@ -12,10 +12,12 @@ from typing import Any
 
 from tests.bench.figures import Figure, quantile
 from tests.bench.outputs import Output, stamped
-from tests.bench.place import RESEARCHERS, Place, until
+from tests.bench.place import RESEARCHERS, Client, Place, until
 from tests.bench.viewers import BINARY, Viewer
 
 EVERY = 6.0  # seconds between the acts
+# seconds between two tries to connect, and of a connection that was a good one: static/js/log-source.js
+FIRST, SLOWEST, STEADY = 0.25, 30.0, 5.0
 
 
 class Follower:
@@ -33,20 +35,22 @@ class Follower:
     async def follow(self) -> None:
         """Until cancelled."""
         path, cookie = f"/ws/jobs/{self.output.job}/log", self.place.session(self.user)
-        pause = 0.25
+        failures = 0
         while True:
             viewer = Viewer(self.place.host, path, cookie, self._hear)
             try:
                 await viewer.open()
                 viewer.say(type="watch", stream="stdout", offset=len(self.bytes), generation=self.generation)
-                pause = 0.25
+                opened = time.monotonic()
                 await viewer.lost
+                failures = 0 if time.monotonic() - opened > STEADY else failures
             except ConnectionError:
-                pause = min(2.0, pause * 2)
+                pass
             except asyncio.CancelledError:
                 viewer.close()
                 raise
-            await asyncio.sleep(pause * random.uniform(0.5, 1.5))
+            failures += 1
+            await asyncio.sleep(min(SLOWEST, FIRST * 1.5**failures) * random.uniform(0.5, 1.5))
 
     def _hear(self, kind: int, payload: bytes) -> None:
         if kind != BINARY:
@@ -74,7 +78,7 @@ def measure(place: Place, *, small: bool, large: bool) -> Iterator[Figure]:
     """Both are killed in one run."""
     count = 20 if small else 200
     with stamped(place, 0.1, words=20) as output:
-        followers, killed = asyncio.run(drama(place, output, count))
+        followers, killed, start = asyncio.run(drama(place, output, count))
         whole = sum(follower.is_whole() for follower in followers)
     after = [min((at for at in one.came if at > killed), default=float("inf")) - killed for one in followers]
     back = max(0.0, quantile(after, 0.99))
@@ -85,11 +89,12 @@ def measure(place: Place, *, small: bool, large: bool) -> Iterator[Figure]:
     )  # fmt: skip
     yield Figure(
         "P10", "from the kill of live to the next byte, p50 / p99", f"{quantile(after, 0.5):.1f} / {back:.1f} s",
-        goal="p99 ≤ 3 s and the process's own start", good=None,
+        f"live itself answers again after {start:.1f} s", f"+{back - start:.1f} s",
+        "p99 ≤ 3 s and the process's own start", back <= 3 + start,
     )  # fmt: skip
 
 
-async def drama(place: Place, output: Output, count: int) -> tuple[list[Follower], float]:
+async def drama(place: Place, output: Output, count: int) -> tuple[list[Follower], float, float]:
     """Follow, kill live, go on, kill Redis, start it, go on, end the job; all have had time to catch up then."""
     people = itertools.cycle(RESEARCHERS)
     followers = [Follower(place, output, next(people)) for _ in range(count)]
@@ -97,7 +102,8 @@ async def drama(place: Place, output: Output, count: int) -> tuple[list[Follower
     await asyncio.sleep(EVERY)
     killed = time.monotonic()
     place.kill("live")
-    await asyncio.sleep(2 * EVERY)
+    start = await asyncio.to_thread(answers_again, place) - killed
+    await asyncio.sleep(2 * EVERY - start)
     place.kill("redis-hints")
     await asyncio.sleep(EVERY / 2)
     await asyncio.to_thread(place.stack, "start", "redis-hints")
@@ -107,7 +113,20 @@ async def drama(place: Place, output: Output, count: int) -> tuple[list[Follower
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
-    return followers, killed
+    return followers, killed, start
+
+
+def answers_again(place: Place) -> float:
+    """When the live process has said, on its own socket, that it is there."""
+
+    def asked() -> bool:
+        try:
+            return Client(f"unix:{place.inside}/run/live/live.sock").get("/healthz").status == 200
+        except OSError:
+            return False
+
+    until(asked, seconds=30, what="live is back", every=0.02)
+    return time.monotonic()
 
 
 def _caught_up(output: Output, followers: list[Follower]) -> None:
