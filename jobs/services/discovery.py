@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import structlog
 from django.db import DatabaseError, transaction
@@ -12,32 +13,39 @@ from django.db import DatabaseError, transaction
 from accounts.models import User
 from audit import trail
 from audit.actions import Action
+from audit.models import AuditEvent
 from cluster.models import Cluster
 from jobs import bells
-from jobs.models import Handover, HandoverOutcome, Intent, IntentKind, Job, Phase, Source
+from jobs.models import Handover, HandoverOutcome, Intent, IntentKind, Job, Phase, Run, Source
 from jobs.services import recording
 from jobs.states import is_over, word
 from projects.models import Project
+from quotas.models import Allocation
 from slurm.contract import Gateway, JobRecord
 
 log = structlog.get_logger(__name__)
 _TOKEN = re.compile(r"bancada:([0-9a-f]{32})")
 _TEXT = ("name", "comment", "admin_comment", "working_directory", "standard_output", "standard_error")
+MOST_AT_ONCE, AT_A_TIME = 1000, 200  # jobs taken in within one look, and within one transaction
+Stranger = tuple[Project, JobRecord]
 _MAKING = (HandoverOutcome.TRYING, HandoverOutcome.UNKNOWN)
 
 
 def meet(gateway: Gateway, cluster: Cluster, strangers: Iterable[JobRecord]) -> None:
-    """Say of each unknown job under one of our accounts what it is. Those of other accounts are not our business."""
+    """Say of each unknown job under one of our accounts what it is. Those of other accounts are not our business.
+
+    An array of ten thousand tasks comes in over several looks, so that what all others' jobs do is not told late.
+    """
     projects = {row.slurm_account: row for row in Project.objects.all()}
+    ours = [record for record in strangers if record.account in projects]
     asked: dict[int, JobRecord | None] = {}
-    for record in strangers:
-        project = projects.get(record.account)
-        full = _with_text(gateway, record, asked) if project is not None else None
-        if project is not None and full is not None:
-            try:
-                _meet_one(cluster, project, full)
-            except (DatabaseError, ValueError):  # one job that cannot be written down must not hide everybody's
-                log.exception("a job of Slurm could not be taken in", slurm_job_id=record.job_id)
+    new: list[Stranger] = []
+    for record in ours[:MOST_AT_ONCE]:
+        full = _with_text(gateway, record, asked)
+        if full is not None and _is_new(cluster, full):
+            new.append((projects[record.account], full))
+    for first in range(0, len(new), AT_A_TIME):
+        _take_in_or_each(cluster, new[first : first + AT_A_TIME])
 
 
 def _with_text(gateway: Gateway, record: JobRecord, asked: dict[int, JobRecord | None]) -> JobRecord | None:
@@ -52,19 +60,20 @@ def _with_text(gateway: Gateway, record: JobRecord, asked: dict[int, JobRecord |
     return dataclasses.replace(record, **{name: getattr(full, name) for name in _TEXT})
 
 
-def _meet_one(cluster: Cluster, project: Project, full: JobRecord) -> None:
+def _is_new(cluster: Cluster, full: JobRecord) -> bool:
+    """Whether it is work from outside; what it is instead is seen to."""
     if full.restart_count and _requeued(cluster, full):
-        return
+        return False
     token = _TOKEN.fullmatch(full.admin_comment or full.comment)
     claimed = Handover.objects.filter(token=token[1]).select_related("job__owner").first() if token else None
     if claimed is None or not _is_theirs(claimed, full):
-        _take_in(cluster, project, full)
-    elif claimed.outcome in _MAKING or _is_it(claimed, full):
-        return
-    elif full.reason.startswith("JobHeld"):
+        return True
+    if claimed.outcome in _MAKING or _is_it(claimed, full):
+        return False
+    if full.reason.startswith("JobHeld"):
         discard(claimed, full)
-    else:  # a copied token does not hide what runs
-        _take_in(cluster, project, full)
+        return False
+    return True  # a copied token does not hide what runs
 
 
 def _name(record: JobRecord) -> str:
@@ -112,14 +121,43 @@ def discard(handover: Handover, record: JobRecord) -> None:
     bells.ring(bells.CARRY_OUT)
 
 
+def _take_in_or_each(cluster: Cluster, strangers: Sequence[Stranger]) -> None:
+    """Together; one that cannot be written down must not hide everybody's."""
+    try:
+        _take_in(cluster, strangers)
+    except (DatabaseError, ValueError):
+        if len(strangers) == 1:
+            log.exception("a job of Slurm could not be taken in", slurm_job_id=strangers[0][1].job_id)
+            return
+        for one in strangers:
+            _take_in_or_each(cluster, [one])
+
+
 @transaction.atomic
-def _take_in(cluster: Cluster, project: Project, record: JobRecord) -> None:
-    """A job typed into a shell: it appears, marked so, under whoever owns the uid."""
-    owner = User.objects.filter(uid_number=record.uid, is_active=True).first()
+def _take_in(cluster: Cluster, strangers: Sequence[Stranger]) -> None:
+    """Jobs typed into a shell: they appear, marked so, under whoever owns the uid. A few statements for all."""
+    uids = {record.uid for _project, record in strangers}
+    owners = {row.uid_number: row for row in User.objects.filter(uid_number__in=uids, is_active=True)}
+    spent = Allocation.objects.filter(project__in={project.pk for project, _record in strangers}).order_by("-pk")
+    allocations = {(row.project_id, row.qos): row for row in spent}
+    handovers = []
+    for project, record in strangers:
+        job = _job(cluster, project, owners.get(record.uid), allocations.get((project.pk, record.qos)), record)
+        handovers.append(_handover(job, record))
+    Job.objects.bulk_create([handover.job for handover in handovers])
+    Handover.objects.bulk_create(handovers)
+    pairs = list(zip(handovers, (record for _project, record in strangers), strict=True))
+    Run.objects.bulk_create([run for pair in pairs if (run := recording.first_run(*pair)) is not None])
+    trail.record_all(_event(handover.job, record) for handover, record in pairs)
+    bells.ring(bells.RENEW_TICKETS)
+
+
+def _job(
+    cluster: Cluster, project: Project, owner: User | None, allocation: Allocation | None, record: JobRecord
+) -> Job:
     nodes = max(1, record.node_count)
     job = Job(
-        cluster=cluster, project=project, owner=owner, source=Source.OUTSIDE,
-        allocation=project.allocations.filter(qos=record.qos).first(),
+        cluster=cluster, project=project, owner=owner, source=Source.OUTSIDE, allocation=allocation,
         owner_login=(owner.username if owner else record.user or str(record.uid))[:64],
         name=_name(record), partition=record.partition[:60], created_at=record.submit_time,
         gpu_type=next(iter(record.gpu_types), "")[:40], gpus=record.gpus // nodes, nodes=nodes,
@@ -129,11 +167,16 @@ def _take_in(cluster: Cluster, project: Project, record: JobRecord) -> None:
     )  # fmt: skip
     recording.apply(job, record)
     job.state = word(job.phase, record.states, record.reason)
-    job.save(force_insert=True)
-    handover = Handover(job=job, cluster=cluster, outcome=HandoverOutcome.ACCEPTED, accepted_at=record.submit_time)
+    return job
+
+
+def _handover(job: Job, record: JobRecord) -> Handover:
+    handover = Handover(job=job, cluster=job.cluster, outcome=HandoverOutcome.ACCEPTED, accepted_at=record.submit_time)
     recording.identify(handover, record)
     handover.released_at = handover.began_at = record.submit_time
-    handover.save(force_insert=True)
-    recording.note_run(handover, record)
-    trail.record(Action.JOB_DISCOVERED, about=job, project=project, ran_as=job.owner_login, slurm_job_id=record.job_id)
-    bells.ring(bells.RENEW_TICKETS)
+    return handover
+
+
+def _event(job: Job, record: JobRecord) -> AuditEvent:
+    about: dict[str, Any] = {"about": job, "project": job.project, "ran_as": job.owner_login}
+    return trail.event(Action.JOB_DISCOVERED, slurm_job_id=record.job_id, **about)

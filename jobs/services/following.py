@@ -22,9 +22,9 @@ from cluster.models import Cluster
 from jobs import bells
 from jobs.models import Handover, HandoverOutcome, IntentKind, Job, Phase
 from jobs.services import discovery, outcomes, recording
-from jobs.states import is_over
+from jobs.states import State, is_over
 from quotas import services as quotas
-from slurm.contract import Gateway, JobRecord, SlurmError
+from slurm.contract import Gateway, JobRecord, SlurmError, Unanswered
 
 log = structlog.get_logger(__name__)
 ABANDONED_AFTER = timedelta(seconds=60)  # twice handing.BUDGET: no living worker still works on it
@@ -140,6 +140,8 @@ def _write_down(changed: list[tuple[Handover, JobRecord]]) -> None:
     for job, before, record in moved:
         recording.tell_story(job, before, record)
         recording.settle_hold(job)
+        if before == State.LOST and job.is_open:
+            quotas.take_again(reference=str(job.pk))
     if any(record.restart_count for _job, _before, record in moved):
         bells.ring(bells.RENEW_TICKETS)  # another run writes the output anew
 
@@ -160,12 +162,13 @@ def settle_unknown(gateway: Gateway, cluster: Cluster) -> None:
     since = cluster.answering_since
     rows = Handover.objects.filter(cluster=cluster, outcome=HandoverOutcome.UNKNOWN).select_related("job__owner")
     for row in rows.select_related("job__project"):
-        found = gateway.find(
-            comment=row.comment,
-            uid=(row.job.owner.uid_number or 0) if row.job.owner else 0,
-            account=row.job.project.slurm_account,
-            since=row.began_at - timedelta(seconds=2),
-        )
+        uid = (row.job.owner.uid_number or 0) if row.job.owner else 0
+        earliest = row.began_at - timedelta(seconds=2)
+        try:
+            found = gateway.find(comment=row.comment, uid=uid, account=row.job.project.slurm_account, since=earliest)
+        except Unanswered as error:  # about this one; of the others more may be known
+            log.info("not settled yet", handover=str(row.pk), why=str(error))
+            continue
         _settle_one(row, list(found), since)
 
 

@@ -23,7 +23,8 @@ from slurm.contract import JobRecord, Refused, SlurmError
 
 log = structlog.get_logger(__name__)
 PATIENCE = 20  # tries before an intent is left to an administrator
-ENDS_AT_ONCE = ("PENDING",)
+SURE = 4  # looks after which a waiting job without a hold has been released, and is not just about to be held
+RELEASED_BY_HAND = "It was released in Slurm by hand and goes on there as number {number}."
 _UNSETTLED = (HandoverOutcome.UNKNOWN, HandoverOutcome.TRYING)
 
 
@@ -102,7 +103,7 @@ def _cancel_before(job: Job, intent: Intent) -> str:
 
 
 def _end_in_slurm(job: Job, handover: Handover, intent: Intent) -> str:
-    """As its owner where the owner asked, else as the portal's administrator."""
+    """As its owner where the owner asked and still may act there, else as the portal's administrator."""
     record = same_job(handover)
     if record is None:
         raise NotYet("not shown by slurmctld; the follower looks in the accounting")
@@ -110,7 +111,7 @@ def _end_in_slurm(job: Job, handover: Handover, intent: Intent) -> str:
         observe(handover, record)
         return "already over in Slurm"
     try:
-        if intent.asked_by_id == job.owner_id:
+        if intent.asked_by_id == job.owner_id and _still_acts(job):
             slurm_door.gateway().cancel(record.job_id, as_user=job.owner_login)
         else:
             slurm_door.accounts().cancel_any(record.job_id)
@@ -123,6 +124,14 @@ def _end_in_slurm(job: Job, handover: Handover, intent: Intent) -> str:
     if record is None and after is not None and not is_over(after.states):
         raise NotYet("Slurm refused to end it")
     return "asked Slurm to end it"
+
+
+def _still_acts(job: Job) -> bool:
+    """Whether the worker may speak as the owner; a job's end does not wait until that is known."""
+    try:
+        return bool(_identity(job))
+    except (people.MayNot, DirectoryDown, NotYet):
+        return False
 
 
 def same_job(handover: Handover) -> JobRecord | None:
@@ -154,9 +163,23 @@ def _discard(intent: Intent) -> str:
     if _accepted(record):
         return "it is ours"
     if not record.reason.startswith("JobHeld"):
-        raise NotYet("it is not held")
+        return _let_go(intent, record)
     slurm_door.accounts().cancel_any(record.job_id)
     return "discarded"
+
+
+def _let_go(intent: Intent, record: JobRecord) -> str:
+    """Somebody released it by hand: it is their work now and no refused request of ours. No hand-over names it, so the
+    follower takes it in as a job from outside the portal."""
+    if "PENDING" in record.states and intent.tries < SURE:
+        raise NotYet("it is not held")  # Slurm says so only after its scheduler has looked at it
+    with transaction.atomic():
+        job = _locked(intent.job_id)
+        job.refusal = f"{job.refusal} {RELEASED_BY_HAND.format(number=record.job_id)}".strip()
+        recording.save(job)
+        why = {"outcome": Outcome.FAILED, "slurm_job_id": record.job_id, "by_hand": True}
+        trail.record(Action.JOB_RELEASED, about=job, project=job.project, **why)
+    return "released by hand: left alone"
 
 
 def _accepted(record: JobRecord) -> bool:
@@ -240,11 +263,25 @@ def _release(intent: Intent) -> str:
     record = same_job(handover)
     if record is None or not record.reason.startswith("JobHeld"):
         return "not held any more"
+    try:
+        _identity(job)
+    except people.MayNot as refusal:
+        return _end_for_them(job, handover, str(refusal))
     slurm_door.gateway().release(record.job_id, as_user=job.owner_login)
     with transaction.atomic():
         handover.job = _locked(job.pk)
         outcomes.mark_released([handover])
     return "released"
+
+
+def _end_for_them(job: Job, handover: Handover, why: str) -> str:
+    """Its owner may not act any more: what is still held does not start. By the portal's administrator."""
+    slurm_door.accounts().cancel_any(handover.slurm_job_id or 0)
+    Job.objects.filter(pk=job.pk).update(refusal=why)
+    after = same_job(handover)
+    if after is not None:
+        observe(handover, after)
+    return f"ended: {why}"
 
 
 def _hold(intent: Intent) -> str:

@@ -103,18 +103,29 @@ def note_run(handover: Handover, record: JobRecord) -> Run | None:
         return None
     earlier = Run.objects.filter(handover=handover, array_task=record.array_task, ended_at=None)
     earlier.filter(restart_count__lt=record.restart_count).update(ended_at=record.submit_time)  # the requeue ended it
+    run, _created = Run.objects.update_or_create(
+        handover=handover, array_task=record.array_task, restart_count=record.restart_count, defaults=_facts(record)
+    )
+    return run
+
+
+def first_run(handover: Handover, record: JobRecord) -> Run | None:
+    """The same of a job that was not known before (not saved)."""
+    if record.start_time is None or "PENDING" in record.states:
+        return None
+    number = {"array_task": record.array_task, "restart_count": record.restart_count}
+    return Run(handover=handover, **number, **_facts(record))
+
+
+def _facts(record: JobRecord) -> dict[str, Any]:
     over = is_over(record.states)
-    facts = {
+    return {
         "slurm_states": sorted(record.states), "started_at": record.start_time,
         "node_list": record.nodes[:LONGEST_NODES],
         "ended_at": record.end_time if over else None, "cpus": record.cpus, "memory_mb": record.memory_mb,
         "gpus": record.gpus, "gpu_types": dict(record.gpu_types),
         "exit_code": record.exit_code if over else None, "exit_signal": record.exit_signal if over else None,
     }  # fmt: skip
-    run, _created = Run.objects.update_or_create(
-        handover=handover, array_task=record.array_task, restart_count=record.restart_count, defaults=facts
-    )
-    return run
 
 
 def tell_story(job: Job, before: str, record: JobRecord) -> None:
