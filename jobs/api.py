@@ -14,7 +14,7 @@ from accounts.models import User
 from jobs import services
 from jobs.api_schemas import REQUEST_BODY, JobOut, JobPage, asked, job_out
 from jobs.models import Job
-from jobs.services import pace, reading
+from jobs.services import reading
 from jobs.specs import BadSpec
 from jobs.states import OPEN, State
 from projects.models import Project
@@ -71,7 +71,6 @@ def submit(request: HttpRequest, idempotency_key: Key = None) -> Status[dict[str
     if "project" in wrong:
         raise BadSpec(wrong)
     project = gate.fetch(Project.objects, request.user, Permission.JOB_SUBMIT, code=raw["project"])
-    pace.check(by=_person(request))
     try:
         spec, allocation = services.prepare(raw, project=project)
     except BadSpec as bad:

@@ -16,6 +16,7 @@ from audit.actions import Action
 from cluster.models import Cluster, Partition
 from jobs import bells, specs
 from jobs.models import Intent, IntentKind, Job, Phase
+from jobs.services import pace
 from jobs.states import State
 from projects.models import Project
 from quotas import services as quotas
@@ -74,13 +75,14 @@ def submit(
 ) -> Job:
     """Write the request down; a worker hands it to Slurm. The same key with the same request gives the same job.
 
-    Raises NotNow, quotas.OverAllocation (a field message each) or KeyReused; then nothing was written.
+    Raises NotNow, TooFast, quotas.OverAllocation (a field message each) or KeyReused; then nothing was written.
     """
     digest = spec.digest(project=project.code, allocation=allocation.code)
     earlier = _earlier(by, idempotency_key, digest)
     if earlier is not None:
         return earlier
     _may_submit(project, by)
+    pace.check(by=by)
     try:
         return _write(project=project, spec=spec, allocation=allocation, by=by, key=idempotency_key, digest=digest)
     except (IntegrityError, quotas.OverAllocation):  # or the same request, a moment ago, took the last of it

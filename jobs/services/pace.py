@@ -1,10 +1,12 @@
-"""How fast one person may submit over the API: counted in the rows themselves, so the same for every process."""
+"""How fast one person may submit, by page or API: counted in the rows themselves, so the same for every process."""
 
 from __future__ import annotations
 
+import math
 import time
 
 from django.conf import settings
+from django.utils.translation import gettext as _
 
 from access.ids import first_at
 from accounts.models import User
@@ -19,6 +21,16 @@ class TooFast(Exception):
     def __init__(self, most: int, wait: float) -> None:
         super().__init__(f"{most} jobs a minute")
         self.most, self.wait = most, wait
+
+    @property
+    def seconds(self) -> int:
+        """The wait in whole seconds."""
+        return max(1, math.ceil(self.wait))
+
+    @property
+    def words(self) -> str:
+        """What the person is told."""
+        return _("At most %(n)d jobs a minute; try again in %(s)d s.") % {"n": self.most, "s": self.seconds}
 
 
 def check(*, by: User) -> None:

@@ -78,6 +78,8 @@ def _ask(request: SignedInRequest, form: JobForm, project: Project) -> Job | Non
         form.add_error(FIELD_OF_LIMIT[over.limit], str(over))
     except services.NotNow as refusal:
         form.add_error(None, str(refusal))
+    except services.TooFast as refusal:
+        form.add_error(None, refusal.words)
     except services.KeyReused:
         form.add_error(None, _("This form was sent before with other values. Send it again to make a new job."))
     return None
