@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal, cast
 from uuid import UUID
 
@@ -12,9 +13,9 @@ from access import gate
 from access.permissions import Permission
 from accounts.models import User
 from jobs import services
-from jobs.api_schemas import REQUEST_BODY, JobOut, JobPage, asked, job_out
+from jobs.api_schemas import BATCH_BODY, REQUEST_BODY, Batch, JobOut, JobPage, asked, asked_together, job_out
 from jobs.models import Job
-from jobs.services import reading
+from jobs.services import batches, reading
 from jobs.specs import BadSpec
 from jobs.states import OPEN, State
 from projects.models import Project
@@ -81,6 +82,32 @@ def submit(request: HttpRequest, idempotency_key: Key = None) -> Status[dict[str
         project=project, spec=spec, allocation=allocation, by=_person(request), idempotency_key=idempotency_key
     )
     return Status(201, job_out(job))
+
+
+@router.post("/batch", response={201: Batch}, operation_id="submit_batch", openapi_extra=BATCH_BODY)
+def submit_batch(request: HttpRequest, idempotency_key: Key = None) -> Status[dict[str, Any]]:
+    """Ask for up to 200 jobs at once: all are taken or none is, and every wrong field is named as `jobs.3.name`."""
+    wanted = asked_together(request)
+    wrong: dict[str, list[str]] = {}
+    for place, (_raw, bad) in enumerate(wanted):
+        wrong |= batches.placed(bad, place)
+    projects = _projects(request, [raw.get("project") for raw, bad in wanted if "project" not in bad])
+    try:
+        ready = services.prepare_all((raw, projects.get(raw.get("project", ""))) for raw, _bad in wanted)
+    except BadSpec as bad:
+        raise BadSpec(wrong | bad.errors) from bad
+    if wrong:
+        raise BadSpec(wrong)
+    made = services.submit_all(wanted=ready, by=_person(request), idempotency_key=idempotency_key)
+    return Status(201, {"items": [job_out(job) for job in made]})
+
+
+def _projects(request: HttpRequest, codes: Iterable[Any]) -> dict[str, Project]:
+    """Each project once; one that is not theirs to submit to ends the whole batch as it ends a single job."""
+    return {
+        code: gate.fetch(Project.objects, request.user, Permission.JOB_SUBMIT, code=code)
+        for code in dict.fromkeys(codes)
+    }
 
 
 @router.get("/{uuid:pk}", response=JobOut, operation_id="job")

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.http import HttpRequest
+from django.utils.translation import gettext as _
 from ninja import Field, Schema
 from ninja.errors import HttpError
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationError
@@ -18,6 +19,8 @@ from pydantic_core import PydanticCustomError
 from access import fields
 from jobs import reasons
 from jobs.models import Job
+from jobs.services.batches import MOST
+from jobs.specs import BadSpec
 from jobs.states import State
 
 LONGEST_MINUTES = 5_256_000  # ten years: what "no limit" of a partition still has to fit in
@@ -62,11 +65,32 @@ class JobRequest(BaseModel):
     environment: dict[Text, Text] = Field(default_factory=dict, description="Variables for the job, 100 at the most.")
 
 
-def asked(request: HttpRequest) -> tuple[dict[str, Any], dict[str, list[str]]]:
+Asked = tuple[dict[str, Any], dict[str, list[str]]]  # the fields that have their form, field -> what is wrong
+
+
+def asked(request: HttpRequest) -> Asked:
     """The request's JSON body: (the fields that have their form, field -> what is wrong with the others).
 
     Text that cannot be text is left in, so that the job's own rules may say it better. Raises HttpError 415 or 400.
     """
+    return _formed(_body(request))
+
+
+def asked_together(request: HttpRequest) -> list[Asked]:
+    """The same of each job of a batch; raises BadSpec where the batch itself has no form."""
+    body = _body(request)
+    errors = {name: [_("There is no such field.")] for name in body if name != "jobs"}
+    jobs = body.get("jobs")
+    if not isinstance(jobs, list) or not 1 <= len(jobs) <= MOST:
+        errors["jobs"] = [_("Give a list of 1 to %(n)d jobs.") % {"n": MOST}]
+    elif wrong := [place for place, job in enumerate(jobs) if not isinstance(job, dict)]:
+        errors |= {f"jobs.{place}": [_("A job is an object with its fields.")] for place in wrong}
+    if errors:
+        raise BadSpec(errors)
+    return [_formed(job) for job in jobs]  # type: ignore[union-attr]
+
+
+def _body(request: HttpRequest) -> dict[str, Any]:
     if request.content_type != "application/json":
         raise HttpError(415, "not JSON")
     try:
@@ -75,6 +99,10 @@ def asked(request: HttpRequest) -> tuple[dict[str, Any], dict[str, list[str]]]:
         raise HttpError(400, "not JSON") from error
     if not isinstance(body, dict):
         raise HttpError(400, "not an object")
+    return body
+
+
+def _formed(body: dict[str, Any]) -> Asked:
     try:
         JobRequest.model_validate(body)
     except ValidationError as error:
@@ -93,6 +121,15 @@ def _kept(body: Mapping[str, Any], wrong: Mapping[str, Any]) -> dict[str, Any]:
 REQUEST_BODY = {
     "requestBody": {"required": True, "content": {"application/json": {"schema": JobRequest.model_json_schema()}}}
 }
+
+
+_BATCH = {
+    "type": "object",
+    "required": ["jobs"],
+    "additionalProperties": False,
+    "properties": {"jobs": {"type": "array", "minItems": 1, "maxItems": MOST, "items": JobRequest.model_json_schema()}},
+}
+BATCH_BODY = {"requestBody": {"required": True, "content": {"application/json": {"schema": _BATCH}}}}
 
 
 class JobOut(Schema):
@@ -130,6 +167,12 @@ class JobOut(Schema):
     seen_at: datetime | None
     cancel_asked_at: datetime | None
     digest: str
+
+
+class Batch(Schema):
+    """The jobs in the order in which they were asked for."""
+
+    items: list[JobOut]
 
 
 class JobPage(Schema):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.conf import settings
@@ -53,16 +54,24 @@ def partitions_of(project: Project) -> list[Partition]:
     return [row for row in rows if row.name in project.partitions]
 
 
-def prepare(raw: dict[str, Any], *, project: Project) -> tuple[specs.JobSpec, Allocation]:
-    """Check what was asked for; raises BadSpec with every wrong field, the allocation's among them."""
+def prepare(
+    raw: dict[str, Any], *, project: Project, partitions: Sequence[Partition] | None = None,
+    choose: Callable[[Project, str], Allocation] = quotas.choose,
+) -> tuple[specs.JobSpec, Allocation]:  # fmt: skip
+    """Check what was asked for; raises BadSpec with every wrong field, the allocation's among them.
+
+    Who prepares many at once gives the partitions, and a way to choose that remembers.
+    """
     errors: dict[str, list[str]] = {}
     spec = allocation = None
     try:
-        spec = specs.check(raw, project=project, partitions=partitions_of(project))
+        spec = specs.check(
+            raw, project=project, partitions=partitions_of(project) if partitions is None else partitions
+        )
     except specs.BadSpec as bad:
         errors = bad.errors
     try:
-        allocation = quotas.choose(project, str(raw.get("allocation") or ""))
+        allocation = choose(project, str(raw.get("allocation") or ""))
     except quotas.NoAllocation:
         errors["allocation"] = [_("The project has no such allocation in force.")]
     if spec is None or allocation is None or errors:
@@ -81,7 +90,7 @@ def submit(
     earlier = _earlier(by, idempotency_key, digest)
     if earlier is not None:
         return earlier
-    _may_submit(project, by)
+    may_submit(project, by)
     pace.check(by=by)
     try:
         return _write(project=project, spec=spec, allocation=allocation, by=by, key=idempotency_key, digest=digest)
@@ -110,10 +119,6 @@ def cancel(*, job: Job, by: User) -> None:
     bells.ring(bells.CARRY_OUT)
 
 
-def _cluster_id(partition: str) -> int:
-    return next(row.cluster_id for row in _PARTITIONS.all(cluster=settings.CLUSTER_NAME) if row.name == partition)
-
-
 def _earlier(by: User, key: str | None, digest: str) -> Job | None:
     if not key:
         return None
@@ -123,7 +128,8 @@ def _earlier(by: User, key: str | None, digest: str) -> Job | None:
     return job
 
 
-def _may_submit(project: Project, by: User) -> None:
+def may_submit(project: Project, by: User) -> None:
+    """Raises NotNow, with the reason."""
     if not project.takes_work:
         raise NotNow(_("The project is archived and takes no new jobs."))
     if by.uid_number is None or by.uid_number < 1000:
@@ -134,21 +140,10 @@ def _may_submit(project: Project, by: User) -> None:
 def _write(
     *, project: Project, spec: specs.JobSpec, allocation: Allocation, by: User, key: str | None, digest: str
 ) -> Job:
-    job = Job(
-        cluster_id=_cluster_id(spec.partition), project=project, owner=by, owner_login=by.username,
-        allocation=allocation,
-        name=spec.name, partition=spec.partition, gpu_type=spec.gpu_type, gpus=spec.gpus, nodes=spec.nodes,
-        cpus=spec.cpus,
-        memory_mb=spec.memory_mb, time_limit_minutes=spec.time_limit_minutes, script=spec.script,
-        environment=dict(spec.environment), digest=digest, idempotency_key=key or None,
-        phase=Phase.REQUESTED, state=State.HANDING,
-    )  # fmt: skip
+    cluster = cluster_of(spec.partition)
+    job = made(cluster, project=project, spec=spec, allocation=allocation, by=by, key=key, digest=digest)
     insert(job)
-    trail.record(
-        Action.JOB_SUBMITTED, by=by, about=job, project=project, digest=digest, partition=spec.partition,
-        gpus=spec.total_gpus, gpu_type=spec.gpu_type, nodes=spec.nodes, minutes=spec.time_limit_minutes,
-        allocation=allocation.code,
-    )  # fmt: skip
+    trail.record(Action.JOB_SUBMITTED, by=by, **facts(job))
     # last: others who spend this allocation wait from here on
     quotas.hold(
         allocation=allocation, reference=str(job.pk), gpus=spec.total_gpus, minutes=spec.time_limit_minutes,
@@ -156,3 +151,39 @@ def _write(
     )  # fmt: skip
     bells.ring(bells.HAND_OVER)
     return job
+
+
+def made(
+    cluster_id: int,
+    *,
+    project: Project,
+    spec: specs.JobSpec,
+    allocation: Allocation,
+    by: User,
+    key: str | None,
+    digest: str,
+) -> Job:
+    """The request as a row (not saved)."""
+    return Job(
+        cluster_id=cluster_id, project=project, owner=by, owner_login=by.username,
+        allocation=allocation,
+        name=spec.name, partition=spec.partition, gpu_type=spec.gpu_type, gpus=spec.gpus, nodes=spec.nodes,
+        cpus=spec.cpus,
+        memory_mb=spec.memory_mb, time_limit_minutes=spec.time_limit_minutes, script=spec.script,
+        environment=dict(spec.environment), digest=digest, idempotency_key=key or None,
+        phase=Phase.REQUESTED, state=State.HANDING,
+    )  # fmt: skip
+
+
+def facts(job: Job) -> dict[str, Any]:
+    """What the trail keeps of a request."""
+    return {
+        "about": job, "project": job.project, "digest": job.digest, "partition": job.partition,
+        "gpus": job.total_gpus, "gpu_type": job.gpu_type, "nodes": job.nodes, "minutes": job.time_limit_minutes,
+        "allocation": job.allocation.code if job.allocation else None,
+    }  # fmt: skip
+
+
+def cluster_of(partition: str) -> int:
+    """The cluster (its key) that has this partition."""
+    return next(row.cluster_id for row in _PARTITIONS.all(cluster=settings.CLUSTER_NAME) if row.name == partition)

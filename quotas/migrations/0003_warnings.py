@@ -4,20 +4,19 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('quotas', '0002_governance'),
+        ("quotas", "0002_governance"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='allocation',
-            name='mailed_level',
+            model_name="allocation",
+            name="mailed_level",
             field=models.PositiveSmallIntegerField(default=0),
         ),
         migrations.AddField(
-            model_name='allocation',
-            name='warned_level',
+            model_name="allocation",
+            name="warned_level",
             field=models.PositiveSmallIntegerField(default=0),
         ),
     ]

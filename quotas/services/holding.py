@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 from django.db import transaction
@@ -10,7 +11,7 @@ from django.db.models import F, Sum
 from django.db.models.functions import Greatest
 from django.utils import timezone
 
-from access.compiled import Fixed, insert
+from access.compiled import Fixed, insert_all
 from accounts.models import User
 from projects.models import Project
 from quotas.models import Allocation, Hold
@@ -62,23 +63,35 @@ def balance(allocation: Allocation) -> Balance:
     return Balance(allocation.gpu_minutes, allocation.used_gpu_minutes, committed)
 
 
-@transaction.atomic
 def hold(
     *, allocation: Allocation, reference: str, gpus: int, minutes: int, gpu_type: str = "", partition: str = "",
     user: User | None = None,
 ) -> Hold:  # fmt: skip
-    """Commit a job's largest possible use; raises OverAllocation with the limit named. Once per reference.
+    """Commit a job's largest possible use; raises OverAllocation with the limit named. Once per reference."""
+    return hold_all(
+        allocation=allocation, references=[reference], gpus=gpus, minutes=minutes, gpu_type=gpu_type,
+        partition=partition, user=user,
+    )[0]  # fmt: skip
+
+
+@transaction.atomic
+def hold_all(
+    *, allocation: Allocation, references: Sequence[str], gpus: int, minutes: int, gpu_type: str = "",
+    partition: str = "", user: User | None = None,
+) -> list[Hold]:  # fmt: skip
+    """The same for several jobs that ask for the same: all fit together, or none is held.
 
     Last in a transaction: whoever else spends this allocation waits from here to its end.
     """
-    wish = Wish(gpus=gpus, minutes=minutes, gpu_type=gpu_type, partition=partition, user=user)
+    wish = Wish(gpus, minutes, gpu_type=gpu_type, partition=partition, user=user, jobs=len(references))
     row = _locked(allocation.pk) if _counts(allocation, gpus) else allocation
     check(row, wish)
-    made = Hold(
-        allocation=row, reference=reference, gpus=gpus, gpu_minutes=gpus * minutes, gpu_type=gpu_type, user=user
-    )
-    insert(made)
-    return made
+    held = [
+        Hold(allocation=row, reference=name, gpus=gpus, gpu_minutes=gpus * minutes, gpu_type=gpu_type, user=user)
+        for name in references
+    ]
+    insert_all(held)
+    return held
 
 
 @transaction.atomic
@@ -112,6 +125,7 @@ __all__ = [
     "balance",
     "choose",
     "hold",
+    "hold_all",
     "release",
     "take_again",
 ]  # fmt: skip

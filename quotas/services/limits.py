@@ -26,22 +26,24 @@ class OverAllocation(Exception):
     def __init__(self, limit: str, message: str) -> None:
         super().__init__(message)
         self.limit = limit
+        self.place: int | None = None  # of a batch: which job is the first that does not fit
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Wish:
-    """What a job asks of an allocation."""
+    """What a job asks of an allocation, or `jobs` alike together; GPUs and minutes are one job's."""
 
     gpus: int
     minutes: int
     gpu_type: str = ""
     partition: str = ""
     user: User | None = None
+    jobs: int = 1
 
     @property
     def gpu_minutes(self) -> int:
-        """The most it can use."""
-        return self.gpus * self.minutes
+        """The most it can use, all together."""
+        return self.gpus * self.minutes * self.jobs
 
 
 def check(allocation: Allocation, wish: Wish) -> None:
@@ -51,7 +53,7 @@ def check(allocation: Allocation, wish: Wish) -> None:
         raise _over("partition", _("The allocation is for the queues %(names)s.") % {"names": names}, OPERATOR)
     _at_once(allocation, wish)
     _longest(allocation.longest_minutes, wish.minutes, OPERATOR)
-    _jobs(allocation)
+    _jobs(allocation, wish)
     _hours(allocation, wish)
     if allocation.is_shared and wish.user is not None:
         share = Share.objects.filter(allocation=allocation, user=wish.user).first()
@@ -80,12 +82,12 @@ def _longest(most: int | None, minutes: int, cure: object) -> None:
         raise _over("longest_minutes", words % {"n": most}, cure)
 
 
-def _jobs(allocation: Allocation) -> None:
+def _jobs(allocation: Allocation, wish: Wish) -> None:
     most = allocation.jobs_submitted
     if most is None:
         return
     now = allocation.holds.filter(released_at=None).count()
-    if now >= most:
+    if now + wish.jobs > most:
         words = _("The allocation lets %(n)d jobs be queued and running, and %(now)d are: %(who)s.")
         facts = {"n": most, "now": now, "who": _holders(allocation, Sum(1))}
         raise _over("jobs_submitted", words % facts + " " + _("A place is free when one of them ends."), OPERATOR)
@@ -125,7 +127,7 @@ def _share(allocation: Allocation, share: Share, wish: Wish) -> None:
     if share.longest_minutes is not None and wish.minutes > share.longest_minutes:
         words = _("Your share of the allocation lets a job run for at most %(n)d minutes.")
         raise _over("longest_minutes", words % {"n": share.longest_minutes}, PI)
-    if share.jobs_submitted is not None and mine.count() >= share.jobs_submitted:
+    if share.jobs_submitted is not None and mine.count() + wish.jobs > share.jobs_submitted:
         words = _("Your share of the allocation is %(n)d jobs queued and running, and you have them.")
         raise _over("jobs_submitted", words % {"n": share.jobs_submitted}, PI)
     if share.gpu_minutes is not None and wish.gpus:

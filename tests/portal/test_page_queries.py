@@ -73,9 +73,7 @@ def test_pages_ask_little_and_write_nothing(roles: object) -> None:
         client.cookies[settings.SESSION_COOKIE_NAME] = built.sessions[who]
         with CaptureQueriesContext(connection) as asked:
             answer = client.get(where)
-        writes = [
-            query["sql"][:60] for query in asked if not query["sql"].startswith(READS)
-        ]
+        writes = [query["sql"][:60] for query in asked if not query["sql"].startswith(READS)]
         wrong += [f"{address}: {answer.status_code}"] if answer.status_code != 200 else []
         wrong += [f"{address}: {len(asked)} queries"] if len(asked) - len(writes) > MOST else []
         wrong += [f"{address}: {writes}"] if writes and address not in RECORDED else []

@@ -25,7 +25,9 @@ pytestmark = pytest.mark.django_db
 def test_shares_are_set_together(project: Project) -> None:
     allocation, pi = make_allocation(project), make_member(project, Role.PI)
     ana, davi = make_member(project), make_member(project)
-    assert quotas.divide(allocation=allocation, by=pi, shares={ana: {"gpus_at_once": 2}, davi: {"gpu_minutes": 600}}) == 2
+    assert (
+        quotas.divide(allocation=allocation, by=pi, shares={ana: {"gpus_at_once": 2}, davi: {"gpu_minutes": 600}}) == 2
+    )
     assert quotas.divide(allocation=allocation, by=pi, shares={ana: {"gpus_at_once": 2}, davi: {}}) == 1
     assert [(row.user, row.gpus_at_once) for row in Share.objects.all()] == [(ana, 2)]
     assert AuditEvent.objects.filter(action=Action.SHARE_CHANGED).count() == 3
