@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import get_language, ngettext, pgettext
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext, pgettext
 
 from cluster.models import Node
-from jobs import reasons
+from jobs import reasons, ticks
 from jobs.models import Job
 from jobs.states import State
 from portal.templatetags.ui import duration, icon, short, squares
@@ -178,3 +179,19 @@ def node_state(node: Node) -> SafeString:
     else:
         css, sign, text = "ok", "s-ok", pgettext("node", "idle")
     return format_html('<span class="state state--{}" title="{}">{}{}</span>', css, words, icon(sign), text)
+
+
+@register.simple_tag
+def small_ticks(seen: Iterable[ticks.Tick]) -> SafeString:
+    """A project's four ticks as signs alone; drawn once for each way they may stand, in each language."""
+    return _small_ticks(tuple(tick.state for tick in seen), get_language() or "")
+
+
+@lru_cache(500)
+def _small_ticks(states: tuple[str, ...], language: str) -> SafeString:
+    drawn = [ticks.Tick(name, state) for name, state in zip(ticks.NAMES.values(), states, strict=True)]
+    return format_html_join(
+        "",
+        '<span class="tick" title="{}">{}</span>',
+        ((tick.said, icon(tick.icon, tick.said, tick.css)) for tick in drawn),
+    )
