@@ -60,9 +60,11 @@ def add(request: HttpRequest, code: str, body: MemberIn) -> Status[dict[str, Any
 def change(request: HttpRequest, code: str, login: str, body: MemberChange) -> dict[str, Any]:
     """Another role, another end."""
     row = _member(request, code, login, Permission.MEMBER_MANAGE)
-    fields = {"role": row.role, "until": row.ends_at} | body.dict(exclude_unset=True)
-    fields["role"] = fields["role"] or row.role
-    return member_out(services.change_member(membership=row, by=_me(request), **fields))
+    until = body.until if "until" in body.model_fields_set else row.ends_at
+    changed = services.change_member(
+        membership=row, role=body.role or row.role, until=until, by=_me(request), why=body.why
+    )
+    return member_out(changed)
 
 
 @router.delete("/{code}/members/{login}", response={204: None}, operation_id="remove_member")
@@ -77,7 +79,7 @@ def remove(request: HttpRequest, code: str, login: str, how: Query[Removal]) -> 
 def _member(request: HttpRequest, code: str, login: str, permission: Permission) -> Membership:
     """The membership in force. Raises NotFound, Refused."""
     project = gate.fetch(Project.objects, request.user, permission, code=code)
-    key = {"code": code, "login": login}
+    key: dict[str, object] = {"code": code, "login": login}
     if "\x00" in login:
         raise NotFound(permission, "projects.membership", key)
     rows = Membership.objects.active().filter(project=project, user__username=login)

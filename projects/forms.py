@@ -11,7 +11,10 @@ from django.utils.translation import gettext_lazy as _
 
 from access.roles import Role
 from cluster.models import Partition
-from projects.models import OnEnd, Project, ProjectRequest
+from projects.models import OnEnd, Project, ProjectRequest, code_validator
+from projects.models.project import folder_validator, group_validator
+
+VALIDATORS = {"code": code_validator, "unix_group": group_validator, "folder": folder_validator}
 
 
 class DayInput(forms.DateInput):
@@ -133,8 +136,9 @@ class ProjectForm(forms.ModelForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        for name in {"code", "unix_group", "folder"} & set(self.fields):  # all that is wrong is told at once
-            self.fields[name].validators += Project._meta.get_field(name).validators[:1]
+        for name, validator in VALIDATORS.items():  # all that is wrong is told at once
+            if name in self.fields:
+                self.fields[name].validators.append(validator)
         names = set(Partition.objects.values_list("name", flat=True)) | set(self.instance.partitions)
         self.fields["partitions"].choices = [(name, name) for name in sorted(names)]  # type: ignore[attr-defined]
 
