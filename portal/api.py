@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, cast
 
 import structlog
 from django.core.exceptions import ValidationError as Impossible
@@ -40,7 +40,11 @@ from projects.api_requests import joins
 from projects.api_requests import router as requests
 from projects.models import Project
 from quotas.api import router as allocations
-from quotas.services import OverAllocation
+from quotas.api_differences import router as differences
+from quotas.api_reports import router as reports
+from quotas.api_requests import router as allocation_requests
+from quotas.services import NotMember, OverAllocation
+from quotas.services.drift import NothingToDo
 
 log = structlog.get_logger(__name__)
 CHALLENGE = 'Bearer realm="bancada"'
@@ -65,7 +69,9 @@ for router in (projects, people, joins):
     api.add_router("/projects", router, auth=manage, tags=["projects"])
 api.add_router("/requests", requests, auth=manage, tags=["requests"])
 api.add_router("/directory", directory, auth=manage, tags=["directory"])
-api.add_router("/projects", allocations, auth=door(), tags=["projects"])
+for router in (allocations, reports, allocation_requests):
+    api.add_router("/projects", router, auth=manage, tags=["allocations"])
+api.add_router("/differences", differences, auth=manage, tags=["allocations"])
 api.add_router("/jobs", jobs, auth=door(), tags=["jobs"])
 api.add_router("/cluster", cluster, auth=door(), tags=["cluster"])
 api.add_router("/audit", router_over(Project), auth=door(read=TokenScope.AUDIT), tags=["audit"])
@@ -112,9 +118,9 @@ def _impossible(request: HttpRequest, error: Impossible) -> HttpResponse:
     return problem(422, errors={renamed.get(name, name): words for name, words in said.items()})
 
 
-def _refusal(request: HttpRequest, error: Exception) -> HttpResponse:
+def _refusal(request: HttpRequest, error: Exception | type[Exception]) -> HttpResponse:
     """Why people or projects were not changed, at the field it belongs to."""
-    why = refusals.of(error)
+    why = refusals.of(cast(Exception, error))
     errors = {why.field: [str(why.words)]} if why.field else None
     headers = {"Retry-After": "60"} if why.status in (429, 503) else None
     return problem(why.status, str(why.words), kind=why.kind, errors=errors, headers=headers)
@@ -124,6 +130,17 @@ for refusal in refusals.REFUSALS:
     api.add_exception_handler(refusal, _refusal)
 
 
+@api.exception_handler(NotMember)
+def _not_member(request: HttpRequest, error: NotMember) -> HttpResponse:
+    said = _("Nobody of the project: %(names)s.") % {"names": str(error)}
+    return problem(422, said, kind="not-member", errors={"login": [said]})
+
+
+@api.exception_handler(NothingToDo)
+def _nothing_to_do(request: HttpRequest, error: NothingToDo) -> HttpResponse:
+    return problem(409, _("There is no such difference any more."), kind="nothing-to-do")
+
+
 @api.exception_handler(BadSpec)
 def _bad_spec(request: HttpRequest, error: BadSpec) -> HttpResponse:
     return problem(422, errors=error.errors)
@@ -131,7 +148,8 @@ def _bad_spec(request: HttpRequest, error: BadSpec) -> HttpResponse:
 
 @api.exception_handler(OverAllocation)
 def _over_allocation(request: HttpRequest, error: OverAllocation) -> HttpResponse:
-    said = {FIELD_OF_LIMIT.get(error.limit, "allocation"): [str(error)]}
+    field = FIELD_OF_LIMIT.get(error.limit, "allocation")
+    said = {field if error.place is None else f"jobs.{error.place}.{field}": [str(error)]}
     return problem(422, str(error), kind="over-allocation", errors=said, limit=error.limit)
 
 

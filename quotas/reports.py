@@ -123,14 +123,16 @@ def of_allocation(allocation: Allocation) -> QuerySet[Usage]:
     return within(allocation)
 
 
-def of_funding(source: FundingSource) -> QuerySet[Usage]:
-    """What its allocations used within its own period."""
-    rows = Usage.objects.filter(allocation__funding=source, day__gte=source.starts_on)
+def of_funding(source: FundingSource, rows: QuerySet[Usage] | None = None) -> QuerySet[Usage]:
+    """What its allocations used within its own period (of these rows)."""
+    rows = Usage.objects.all() if rows is None else rows
+    rows = rows.filter(allocation__funding=source, day__gte=source.starts_on)
     return rows.filter(day__lte=source.ends_on) if source.ends_on else rows
 
 
-def of_month(project: Project, month: date) -> QuerySet[Usage]:
-    """One calendar month (UTC) of a project."""
+def of_month(project: Project, month: date, rows: QuerySet[Usage] | None = None) -> QuerySet[Usage]:
+    """One calendar month (UTC) of a project (of these rows)."""
+    rows = Usage.objects.all() if rows is None else rows
     first = month.replace(day=1)
     following = (first + timedelta(days=32)).replace(day=1)
-    return Usage.objects.filter(project=project, day__gte=first, day__lt=following)
+    return rows.filter(project=project, day__gte=first, day__lt=following)

@@ -42,6 +42,7 @@ OPERATIONS = (
     "allocations",
     "jobs",
     "submit",
+    "submit_batch",
     "job",
     "log",
     "cancel",
@@ -66,8 +67,30 @@ OPERATIONS = (
     "ask_project",
     "project_requests",
     "refuse_project",
+    "create_allocation",
+    "allocation",
+    "change_allocation",
+    "close_allocation",
+    "default_allocation",
+    "shares",
+    "set_shares",
+    "usage",
+    "funding",
+    "add_funding",
+    "change_funding",
+    "allocation_requests",
+    "ask_allocation",
+    "allocation_request",
+    "comment",
+    "decide",
+    "withdraw_allocation",
+    "differences",
+    "resolve",
 )
-BY_OPERATOR = {"open_project", "change_project", "archive_project", "reopen_project", "project_requests", "refuse_project"}  # fmt: skip
+BY_OPERATOR = {
+    "open_project", "change_project", "archive_project", "reopen_project", "project_requests", "refuse_project", "create_allocation", "change_allocation", "close_allocation", "decide",
+    "differences", "resolve",
+}  # fmt: skip
 EXAMPLES = int(os.environ.get("BANCADA_FUZZ_EXAMPLES", "12"))  # of each kind, for each operation
 BOUNDED = settings(
     max_examples=EXAMPLES, deadline=None, database=None, derandomize=True, phases=(Phase.generate,),
@@ -136,7 +159,7 @@ def test_what_it_says_is_what_it_does(world: World, roles: Roles, name: str, mod
 
 def _aim(case: Any, world: World) -> None:
     """At things that are there, so that more is tried than the gate."""
-    theirs = {"pk": str(world.job.pk), "code": world.project.code}
+    theirs = {"pk": str(world.job.pk), "code": world.project.code, "allocation": "main"}
     for name in set(case.path_parameters or ()) & set(theirs):
         case.path_parameters[name] = theirs[name]
     if isinstance(case.body, dict) and "project" in case.body:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from access.ids import uuid7
 from accounts import admission, lookup
@@ -14,6 +16,9 @@ from audit.models import AuditEvent
 from portal.api import api
 from projects import services
 from projects.models import Membership
+from quotas import services as quotas
+from quotas.models import Allocation, Enforcement
+from quotas.services import requests as wishes
 from tests.api import PEOPLE, REQUEST, Caller, World, make_world
 from tests.conftest import Roles
 from tests.factories import make_member, make_user
@@ -51,8 +56,28 @@ TABLE: dict[tuple[str, str], dict[str, int]] = {
     ("/requests/projects/{asked}/refuse", "post"): row("401 403 403 403 403 403 200 403"),
     ("/directory", "get"): row("401 403 403 403 200 200 200 403"),
     ("/projects/{code}/allocations", "get"): row("401 404 200 200 200 200 200 200"),
+    ("/projects/{code}/allocations", "post"): row("401 404 403 403 403 403 201 403"),
+    ("/projects/{code}/allocations/{allocation}", "get"): row("401 404 200 200 200 200 200 200"),
+    ("/projects/{code}/allocations/{allocation}", "patch"): row("401 404 403 403 403 403 200 403"),
+    ("/projects/{code}/allocations/{allocation}/close", "post"): row("401 404 403 403 403 403 200 403"),
+    ("/projects/{code}/allocations/{allocation}/default", "post"): row("401 404 403 403 200 200 200 403"),
+    ("/projects/{code}/allocations/{allocation}/shares", "get"): row("401 404 200 200 200 200 200 200"),
+    ("/projects/{code}/allocations/{allocation}/shares", "patch"): row("401 404 403 403 200 200 200 403"),
+    ("/projects/{code}/usage", "get"): row("401 404 200 200 200 200 200 200"),
+    ("/projects/{code}/funding", "get"): row("401 404 200 200 200 200 200 200"),
+    ("/projects/{code}/funding", "post"): row("401 404 403 403 201 201 201 403"),
+    ("/projects/{code}/funding/{source}", "patch"): row("401 404 403 403 200 200 200 403"),
+    ("/projects/{code}/allocation-requests", "get"): row("401 404 403 403 200 200 200 200"),
+    ("/projects/{code}/allocation-requests", "post"): row("401 404 403 403 201 201 403 403"),
+    ("/projects/{code}/allocation-requests/{wish}", "get"): row("401 404 404 404 200 200 200 200"),
+    ("/projects/{code}/allocation-requests/{wish}", "delete"): row("401 404 404 404 204 204 403 403"),
+    ("/projects/{code}/allocation-requests/{wish}/comments", "post"): row("401 404 404 404 201 201 201 403"),
+    ("/projects/{code}/allocation-requests/{wish}/decision", "post"): row("401 404 404 404 403 403 200 403"),
+    ("/differences", "get"): row("401 403 403 403 403 403 200 403"),
+    ("/differences/{code}", "post"): row("401 403 403 403 403 403 204 403"),
     ("/jobs", "get"): row("401 200 200 200 200 200 200 200"),
     ("/jobs", "post"): row("401 404 403 201 201 201 403 403"),
+    ("/jobs/batch", "post"): row("401 404 403 201 201 201 403 403"),
     ("/jobs/{pk}", "get"): row("401 404 200 200 200 200 200 200"),
     ("/jobs/{pk}/log", "get"): row("401 404 200 200 200 200 200 403"),
     ("/jobs/{pk}/cancel", "post"): row("401 404 403 403 202 202 202 403"),
@@ -62,8 +87,10 @@ TABLE: dict[tuple[str, str], dict[str, int]] = {
 
 
 PI, SOMEBODY = uuid7(), uuid7()  # of the directory
+TODAY = timezone.now().date()
+DIFFERENCE = {"user": "", "partition": "", "qos": "aurora-main", "field": "gpus_at_once", "wanted": 8, "there": 9}
 PROJECT = {"title": "New", "pi": str(PI), "partitions": ["gpu"], "unix_group": "new", "folder": "/srv/new"}
-BODIES: dict[tuple[str, str], dict[str, object]] = {
+BODIES: dict[tuple[str, str], Any] = {
     ("/projects/{code}", "patch"): {"title": "Another"},
     ("/projects/{code}/archive", "post"): {},
     ("/projects/{code}/reopen", "post"): {},
@@ -73,7 +100,20 @@ BODIES: dict[tuple[str, str], dict[str, object]] = {
     ("/projects/{code}/joins/{join}/let-in", "post"): {"role": "viewer"},
     ("/projects/{code}/joins/{join}/turn-away", "post"): {"answer": "Not now."},
     ("/requests/projects/{asked}/refuse", "post"): {"answer": "No room."},
-}
+    ("/projects/{code}/allocations/{allocation}", "patch"): {"gpus_at_once": 4},
+    ("/projects/{code}/allocations/{allocation}/close", "post"): {},
+    ("/projects/{code}/allocations/{allocation}/default", "post"): {},
+    ("/projects/{code}/allocations/{allocation}/shares", "patch"): [],
+    ("/projects/{code}/allocations", "post"): {"code": "other", "title": "Other", "starts_on": "2026-01-01"},
+    ("/projects/{code}/funding", "post"): {"agency": "FAP", "number": "2", "starts_on": "2026-01-01"},
+    ("/projects/{code}/funding/{source}", "patch"): {"acknowledgement": "Thanks."},
+    ("/projects/{code}/allocation-requests", "post"): {
+        "kind": "more", "allocation": "main", "gpu_minutes": 90_000, "why": "For the paper.",
+    },
+    ("/projects/{code}/allocation-requests/{wish}/comments", "post"): {"text": "Until when?"},
+    ("/projects/{code}/allocation-requests/{wish}/decision", "post"): {"decision": "give"},
+    ("/differences/{code}", "post"): {"act": "put_back"},
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -90,9 +130,17 @@ def places(world: World) -> dict[str, object]:
     join = services.ask_to_join(project=world.project, by=asker, why="I work on it.")
     asked = services.ask_project(by=asker, code="novo", title="Novo", why="It is new.")
     Membership.objects.filter(user__directory_id=SOMEBODY).delete()
+    number = uuid7().hex[-8:]
+    source = quotas.add_funding(project=world.project, by=None, agency="FAP", number=number, starts_on=TODAY)
+    allocation = world.job.allocation
+    Allocation.objects.update(closed_at=None, gpu_minutes=60_000)
+    wish = wishes.ask(
+        project=world.project, kind="more", by=asker, why="For the paper.", allocation=allocation, gpu_minutes=70_000
+    )
+    Enforcement.objects.update_or_create(project=world.project, defaults={"differences": [DIFFERENCE]})
     return {
         "code": world.project.code, "pk": world.job.pk, "login": make_member(world.project).username, "join": join.pk,
-        "asked": asked.pk,
+        "asked": asked.pk, "allocation": "main", "source": source.pk, "wish": wish.pk,
     }  # fmt: skip
 
 
@@ -101,9 +149,14 @@ def ask(who: Caller, route: str, method: str, at: dict[str, object]) -> int:
     body = BODIES.get((route, method))
     if route == "/jobs":
         body = REQUEST | {"project": at["code"]}
+    if route == "/jobs/batch":
+        body = {"jobs": [REQUEST | {"project": at["code"]}] * 2}
     if (route, method) in (("/projects", "post"), ("/requests/projects", "post")):
         code = f"new-{uuid7().hex[-8:]}"
         body = PROJECT | {"code": code} if route == "/projects" else {"code": code, "title": "New", "why": "It is new."}
+    if (route, method) in (("/projects/{code}/allocations", "post"), ("/projects/{code}/funding", "post")):
+        number = f"n{uuid7().hex[-8:]}"
+        body = dict(BODIES[route, method], **{"number" if "funding" in route else "code": number})
     if method in ("get", "delete"):
         return getattr(who, method)(path).status_code
     return getattr(who, method)(path, body).status_code
@@ -124,7 +177,7 @@ def test_every_kind_of_person_gets_what_the_table_says(world: World, roles: Role
 def test_every_route_stands_in_the_table() -> None:
     described = api.get_openapi_schema()["paths"]
     routes = {(path.removeprefix("/api/v1"), method) for path, methods in described.items() for method in methods}
-    assert routes == {(re.sub(r"{(join|asked)}", "{pk}", path), method) for path, method in TABLE}
+    assert routes == {(re.sub(r"{(join|asked|source|wish)}", "{pk}", path), method) for path, method in TABLE}
 
 
 def test_lists_hold_what_the_person_may_see_and_nothing_else(world: World, roles: Roles) -> None:
@@ -148,7 +201,9 @@ def test_not_yours_and_not_there_are_the_same_answer(world: World, roles: Roles,
     at = places(world)
     roles.use("web")
     there = route.format(**at)
-    absent = route.format(code="nowhere", login="nobody", **{name: uuid7() for name in ("pk", "join", "asked")})
+    absent = route.format(code="nowhere", login="nobody", allocation="none", source=2**40, **{
+        name: uuid7() for name in ("pk", "join", "asked", "wish")
+    })  # fmt: skip
     body = () if method in ("get", "delete") else (BODIES.get((route, method), {}),)
     answers = [getattr(who, method)(path, *body) for path in (there, absent)]
     assert [answer.status_code for answer in answers] == [404, 404]
