@@ -138,7 +138,8 @@ class LogConsumer(Watcher):
             async for text, told, data in frames:
                 if data and not numbered:
                     numbered = True
-                    line = await database_sync_to_async(live.line_at)(self.watch.job_id, wish.stream, told["offset"])
+                    where = (self.watch.job_id, wish.stream, told["generation"], told["offset"])
+                    line = await database_sync_to_async(live.line_at)(*where)
                     text = json.dumps({**told, "line": line})
                 await self.send(text)
                 if data:

@@ -8,7 +8,6 @@ from channels.db import database_sync_to_async
 from channels.security.websocket import OriginValidator
 from channels.sessions import CookieMiddleware
 from django.conf import settings
-from django.contrib.auth.models import AnonymousUser
 
 from access.errors import Denied
 from accounts.middleware import person_of
@@ -20,20 +19,21 @@ NOT_YOURS = 4404  # the same for what is not there
 
 
 class Sockets:
-    """Sets `session_key`, `user` and `address` on the scope, and answers what the gate denied."""
+    """Sets `session_key` and `address` on the scope, and answers what the gate denied. Whose session it is each
+    consumer asks for itself, at connect and again."""
 
     def __init__(self, inner: Any) -> None:
         self.inner = inner
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         key = scope["cookies"].get(settings.SESSION_COOKIE_NAME, "")
-        user = await database_sync_to_async(person_of)(key) or AnonymousUser()
-        scope = dict(scope, session_key=key, user=user, address=_address(scope))
+        scope = dict(scope, session_key=key, address=_address(scope))
         with context.coming_from("socket", address=scope["address"]):
             try:
                 await self.inner(scope, receive, send)
             except Denied as error:
-                if user.is_authenticated:  # nobody's are turned away as pages do: without an event each
+                user = await database_sync_to_async(person_of)(key)
+                if user is not None:  # nobody's are turned away as pages do: without an event each
                     await database_sync_to_async(denied.record)(error, by=user)
                 await _turn_away(send)
 

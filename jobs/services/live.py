@@ -7,7 +7,7 @@ import dataclasses
 import json
 from collections import Counter
 from collections.abc import AsyncIterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -112,15 +112,25 @@ def state_of(job_id: UUID) -> str:
     return reading.ticket(_job(job_id))[1]
 
 
-def line_at(job_id: UUID, stream: str, offset: int) -> int | None:
-    """The number of the line that begins at, or holds, this byte; None where the reader cannot say."""
+def line_at(job_id: UUID, stream: str, generation: str, offset: int) -> int | None:
+    """The number of the line that begins at, or holds, this byte; None where the reader cannot say.
+
+    It stays the same while the file is the same, and after a restart all viewers ask for the same few.
+    """
     if offset == 0:
         return 1
     try:
-        place = reading.reader().line_at(_ticket(job_id), stream, offset)
+        return _line_at(job_id, stream, generation, offset)
     except (ReaderDown, BadTicket, ValueError):
         return None
-    return place.line if place.complete else None
+
+
+@lru_cache(1000)
+def _line_at(job_id: UUID, stream: str, _generation: str, offset: int) -> int:
+    place = reading.reader().line_at(_ticket(job_id), stream, offset)
+    if not place.complete:
+        raise ValueError("too far to count")
+    return place.line
 
 
 def encode(event: Event) -> Frame:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 from uuid import UUID
 
 from django.contrib.auth.models import AnonymousUser
@@ -25,6 +26,8 @@ class Watch:
     owner_id: int | None
 
 
+SAME_READING, MOST_NOTED = reading.SAME_READING.total_seconds(), 10_000
+_noted: dict[tuple[int, UUID], float] = {}  # who watches what -> when it was last seen to be in the trail
 # two hundred sockets come at once when a process was restarted
 WATCHED = gate.Listing(lambda pk: Job.objects.filter(pk=pk).only("project", "owner"), most=1)
 
@@ -37,11 +40,17 @@ def may(session_key: str, pk: str | UUID, permission: Permission) -> Watch:
 
 
 def note(session_key: str, watch: Watch) -> None:
-    """Record that somebody else than the owner watches this output (once an hour)."""
-    user = person_of(session_key) if watch.user_id != watch.owner_id else None
+    """Record that somebody else than the owner watches this output (once an hour, and asked for no more often)."""
+    key, now = (watch.user_id, watch.job_id), time.monotonic()
+    if watch.user_id == watch.owner_id or now - _noted.get(key, -SAME_READING) < SAME_READING:
+        return
+    user = person_of(session_key)
     if user is not None:
         job = Job.objects.select_related("project").defer("script", "environment").get(pk=watch.job_id)
         reading.note(job=job, by=user)
+        if len(_noted) >= MOST_NOTED:
+            _noted.clear()
+        _noted[key] = now
 
 
 __all__ = ["Denied", "Watch", "may", "note"]
