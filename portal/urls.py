@@ -33,6 +33,7 @@ OPERATE = [
     *allocation_urls.OPERATE,
 ]
 ASKING = [
+    path("", mine.asked, name="list"),
     path("project", mine.ask_project, name="project"),
     path("<uuid:pk>/withdraw", joining.withdraw, name="withdraw"),
 ]

@@ -10,11 +10,12 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import Exists, F, OuterRef, Q, QuerySet, Value
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Value
 from django.db.models.functions import Coalesce, JSONObject, NullIf
 from django.utils import timezone
 
-from access.roles import Role
+from access.permissions import Permission
+from access.roles import Role, grants_of
 from accounts.models import User
 from projects.models import JoinRequest, Membership, Project, ProjectRequest, ProjectState, RequestState
 
@@ -96,6 +97,14 @@ def own_request(user: User, pk: UUID) -> JoinRequest | ProjectRequest | None:
     """What this person asked for under this id."""
     join = JoinRequest.objects.filter(asked_by=user, pk=pk).select_related("project", "asked_by").first()
     return join or ProjectRequest.objects.filter(asked_by=user, pk=pk).select_related("asked_by").first()
+
+
+def to_answer(user: User) -> list[dict[str, Any]]:
+    """The person's own projects in which somebody waits to be let in: code, title and how many wait."""
+    answering = [role for role in Role.values if Permission.MEMBER_MANAGE in grants_of(role)]
+    mine = Membership.objects.active().filter(user=user, role__in=answering).values("project")
+    rows = JoinRequest.objects.filter(state=RequestState.OPEN, project__in=mine).order_by("project__title")
+    return list(rows.values(code=F("project__code"), title=F("project__title")).annotate(waiting=Count("pk")))
 
 
 def open_joins() -> ArraySubquery:

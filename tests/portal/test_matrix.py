@@ -101,6 +101,7 @@ TABLE: dict[tuple[str, str], dict[str, int]] = {
     ("operate:people", "GET"): row("302 404 404 404 404 404 200 404"),
     ("operate:requests", "GET"): row("302 404 404 404 404 404 200 404"),
     ("operate:refuse_project", "POST"): row("302 404 404 404 404 404 302 404"),
+    ("ask:list", "GET"): row("302 200 200 200 200 200 200 200"),
     ("ask:project", "GET"): row("302 200 200 200 200 200 200 200"),
     ("ask:project", "POST"): row("302 422 422 422 422 422 422 422"),
     ("ask:withdraw", "POST"): row("302 404 404 404 404 404 404 404"),

@@ -34,6 +34,7 @@ PAGES = [
     ("researcher", "/projects/seg-rm/people/ana"),
     ("newcomer", "/projects/?q=seg"),
     ("newcomer", "/ask/project"),
+    ("newcomer", "/ask/"),
     ("researcher", "/projects/seg-rm/allocations/main"),
     ("pi", "/projects/seg-rm/allocations/main"),
     ("pi", "/projects/seg-rm/allocations/main/shares"),

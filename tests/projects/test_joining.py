@@ -124,3 +124,17 @@ def test_nothing_is_written_by_looking(project: Project) -> None:
     client.get(join("aurora"))
     client.get(reverse("projects:list"), {"q": "auro"})
     assert JoinRequest.objects.count() == 0 and Membership.objects.count() == 1
+
+
+def test_home_is_told_who_waits_and_what_was_answered(project: Project, roles: Roles) -> None:
+    user, manager, member = make_user(), make_member(project, Role.MANAGER), make_member(project)
+    row = projects.ask_to_join(project=project, by=user, why="I work on it.")
+    projects.turn_away(
+        request=projects.ask_to_join(project=project, by=make_user(), why="Me too."), by=manager, answer="No."
+    )
+    part = {"HX-Request": "true"}
+    roles.use("web")
+    assert "aurora#requests" in signed_in(manager).get("/ask/", headers=part).content.decode()
+    assert signed_in(member).get("/ask/", headers=part).status_code == 204
+    assert str(row.pk) in signed_in(user).get("/ask/", headers=part).content.decode()
+    assert "<html" in signed_in(member).get("/ask/").content.decode()
