@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
-from django.contrib.auth import get_user_model
 from django.db.models import Model
 from django.http import HttpRequest
 from ninja import Query, Router, Schema
@@ -19,6 +18,7 @@ from access.errors import Refused
 from access.permissions import Permission
 from audit import trail
 from audit.actions import Action, Outcome
+from audit.identities import name_all, numbers_of
 from audit.models import AuditEvent, EventQuerySet
 
 
@@ -83,7 +83,7 @@ def router_over(projects: type[Model]) -> Router:
     def events(request: HttpRequest, asked: Query[Asked]) -> dict[str, Any]:
         """The whole trail for who may read it, else the trail of the projects whose trail the caller may read."""
         readable = _readable(request.user, projects, asked.project)
-        rows = list(_filtered(readable.rows, asked).before(asked.cursor)[: asked.limit + 1])
+        rows = name_all(_filtered(readable.rows, asked).before(asked.cursor)[: asked.limit + 1])
         shown = rows[: asked.limit]
         told = asked.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
         trail.record(Action.TRAIL_READ, by=request.user, project=readable.project, filter=told, count=len(shown))
@@ -118,8 +118,7 @@ def _readable(user: gate.Person, projects: type[Model], code: str) -> _Readable:
 
 def _filtered(rows: EventQuerySet, asked: Asked) -> EventQuerySet:
     if asked.actor:  # by number, which is what the index knows
-        people = get_user_model()._default_manager.filter(username=asked.actor)
-        rows = rows.filter(actor_id__in=list(people.values_list("pk", flat=True)))
+        rows = rows.filter(actor_id__in=numbers_of(asked.actor))
     wanted = {
         "action": asked.action,
         "outcome": asked.outcome,
@@ -131,11 +130,12 @@ def _filtered(rows: EventQuerySet, asked: Asked) -> EventQuerySet:
 
 def _event(row: AuditEvent, *, everything: bool) -> dict[str, Any]:
     plain = ("at", "action", "outcome", "ran_as", "subject_type", "subject_id", "subject_name", "channel",
-             "correlation", "detail")  # fmt: skip
+             "correlation")  # fmt: skip
     return {name: getattr(row, name) for name in plain} | {
         "id": row.uid,
         "action_label": row.get_action_display(),
         "actor": row.actor_name,
+        "detail": row.said,
         "project": row.project_code,
         "address": row.address if everything else None,
         "db_role": row.db_role if everything else "",

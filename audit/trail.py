@@ -6,13 +6,19 @@ import datetime
 from collections.abc import Iterable
 from typing import Any
 
+from django.contrib.auth.base_user import AbstractBaseUser
 from django.db.models import Model
 from django.utils import timezone
 
 from access.compiled import insert, insert_all
-from audit import context
+from audit import context, identities
 from audit.actions import Action, Outcome
 from audit.models import AuditEvent
+
+
+class Login(str):
+    """A login in an event's detail: kept beside the trail, referred to in it."""
+
 
 _LONGEST = 2000  # characters of one value in `detail`
 
@@ -51,9 +57,9 @@ def event(
         at=timezone.now(),
         action=action,
         outcome=outcome,
-        ran_as=ran_as,
+        ran_as_ref=identities.ref(identities.LOGIN, _clip(ran_as, 150)),
         channel=origin.channel,
-        address=origin.address,
+        address_ref=identities.ref(identities.ADDRESS, origin.address or "", getattr(by, "pk", None)),
         correlation=origin.correlation,
         detail={key: _plain(value) for key, value in detail.items() if value is not None},
         **_actor(by),
@@ -64,17 +70,18 @@ def event(
 
 def _actor(by: Any) -> dict[str, Any]:
     known = by is not None and getattr(by, "pk", None) is not None
-    return {"actor_id": by.pk, "actor_name": _clip(by.get_username(), 150)} if known else {}
+    if not known:
+        return {}
+    return {"actor_id": by.pk, "actor_ref": identities.ref(identities.LOGIN, _clip(by.get_username(), 150), by.pk)}
 
 
 def _subject(about: Model | None) -> dict[str, Any]:
     if about is None:
         return {}
-    return {
-        "subject_type": about._meta.model_name,
-        "subject_id": str(about.pk),
-        "subject_name": _clip(str(about), 200),
-    }
+    named = {"subject_type": about._meta.model_name, "subject_id": str(about.pk)}
+    if isinstance(about, AbstractBaseUser):
+        return named | {"subject_ref": identities.ref(identities.LOGIN, _clip(about.get_username(), 150), about.pk)}
+    return named | {"subject_text": _clip(str(about), 200)}
 
 
 def _project(project: Any) -> dict[str, Any]:
@@ -89,6 +96,8 @@ def _plain(value: Any) -> Any:
             return value.isoformat()
         case dict():
             return {str(key): _plain(item) for key, item in value.items()}
+        case Login():
+            return identities.somebody(_clip(value, 150))
         case list() | tuple() | set() | frozenset():
             return [_plain(item) for item in value]
     return _clip(str(value), _LONGEST)

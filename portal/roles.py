@@ -25,6 +25,7 @@ GRANTS: dict[str, dict[str, str]] = {
     "accounts_user": {WEB: WRITE, WORK: WRITE, SLURM: READ},
     "accounts_sessioninfo": {WEB: FULL, WORK: FULL},
     "accounts_apitoken": {WEB: WRITE, WORK: WRITE},
+    "audit_identity": {WEB: APPEND, WORK: APPEND, SLURM: APPEND, SEAL: "SELECT, UPDATE (value, erased_at)"},
     "audit_auditevent": {WEB: APPEND, WORK: APPEND, SLURM: APPEND, SEAL: READ},
     "cluster_cluster": {WEB: READ, WORK: READ, SLURM: FULL},
     "cluster_partition": {WEB: READ, WORK: READ, SLURM: FULL},

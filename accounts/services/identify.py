@@ -51,7 +51,7 @@ def _record(request: HttpRequest, typed: str, reason: Reason, *, cause: str | No
         about=User.objects.filter(username=login).first() if login else None,
         outcome=Outcome.FAILED if reason is Reason.DIRECTORY_DOWN else Outcome.REFUSED,
         reason=str(reason),
-        login=login or None,
+        login=trail.Login(login) if login else None,
         typed=digest or None,
         cause=cause,
     )

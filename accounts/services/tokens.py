@@ -50,8 +50,9 @@ def issue_token(*, user: User, name: str, scopes: Collection[str], days: int, by
         expires_at=timezone.now() + timedelta(days=days),
     )
     trail.record(
-        Action.TOKEN_ISSUED, by=by, about=token, owner=user.username, scopes=token.scopes, expires=token.expires_at
-    )
+        Action.TOKEN_ISSUED, by=by, about=token, owner=trail.Login(user.username), scopes=token.scopes,
+        expires=token.expires_at,
+    )  # fmt: skip
     return token, secret
 
 
@@ -60,7 +61,7 @@ def revoke_token(*, token: ApiToken, by: User | None, why: str = "") -> None:
     """It stops working at once. Revoking again does nothing."""
     changed = ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now())
     if changed:
-        trail.record(Action.TOKEN_REVOKED, by=by, about=token, owner=token.user.username, why=why)
+        trail.record(Action.TOKEN_REVOKED, by=by, about=token, owner=trail.Login(token.user.username), why=why)
 
 
 def revoke_all(*, user: User, by: User | None, why: str) -> int:

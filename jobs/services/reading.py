@@ -144,7 +144,7 @@ def note(*, job: Job, by: User) -> None:
     since = timezone.now() - SAME_READING
     earlier = AuditEvent.objects.about("job", job.pk).filter(actor_id=by.pk, action=Action.LOG_READ, at__gt=since)
     if not earlier.exists():
-        trail.record(Action.LOG_READ, by=by, about=job, project=job.project, owner=job.owner_login)
+        trail.record(Action.LOG_READ, by=by, about=job, project=job.project, owner=trail.Login(job.owner_login))
 
 
 def _nothing(state: str) -> Chunk:

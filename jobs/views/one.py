@@ -15,6 +15,7 @@ from access import gate
 from access.compiled import Fixed
 from access.permissions import Permission
 from accounts.http import SignedInRequest
+from audit.identities import name_all
 from audit.models import AuditEvent
 from jobs import reasons
 from jobs.models import Job, Run
@@ -74,7 +75,7 @@ def detail(request: SignedInRequest, pk: UUID) -> HttpResponse:
     context = _context(request, job) | {"tab": tab if tab in ("output", "request", "events") else "output"}
     context["can_read"] = _can_read(request, job)
     if context["tab"] == "events":
-        context["events"] = AuditEvent.objects.about("job", job.pk).order_by("-pk")[:EVENTS]
+        context["events"] = name_all(AuditEvent.objects.about("job", job.pk).order_by("-pk")[:EVENTS])
     return render(request, "jobs/detail.html", context)
 
 

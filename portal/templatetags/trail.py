@@ -46,7 +46,7 @@ def _lines(event: AuditEvent, names: dict[str, str], *, links: bool) -> Iterator
     yield f"<dt>{names['through']}</dt><dd>{conditional_escape(event.door)}</dd>"
     yield _line(names["written"], event.db_role)
     yield _line(names["correlation"], _correlation(event.correlation) if links else event.correlation)
-    for name, value in event.detail.items():
+    for name, value in event.said.items():
         shown = conditional_escape(localize(value))
         yield f'<dt class="mono">{conditional_escape(name)}</dt><dd class="mono">{shown}</dd>'
 

@@ -184,7 +184,7 @@ def test_a_token_for_a_script(directory: Slapd) -> None:
     token = services.token_user(out.getvalue().strip())
     assert token and (token.name, token.scopes, token.user.username) == ("night", ["read", "submit"], "ana")
     event = AuditEvent.objects.get(action=Action.TOKEN_ISSUED)
-    assert event.channel == "command" and event.detail["owner"] == "ana"
+    assert event.channel == "command" and event.said["owner"] == "ana"
 
 
 @pytest.mark.parametrize(

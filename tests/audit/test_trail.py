@@ -42,9 +42,9 @@ def test_the_row_names_the_database_role_whatever_the_writer_says(roles: Roles, 
     trail.record(Action.SIGNED_IN)
     with connection.cursor() as cursor:
         cursor.execute(
-            "INSERT INTO audit_auditevent (uid, at, action, outcome, actor_name, ran_as, subject_type, subject_id,"
-            " subject_name, project_code, channel, correlation, db_role, detail)"
-            " VALUES (gen_random_uuid(), now(), 'x', 'done', '', '', '', '', '', '', '', '', 'owner', '{}')"
+            "INSERT INTO audit_auditevent (uid, at, action, outcome, subject_type, subject_id, subject_text,"
+            " project_code, channel, correlation, db_role, detail)"
+            " VALUES (gen_random_uuid(), now(), 'x', 'done', '', '', '', '', '', '', 'owner', '{}')"
         )
     assert set(AuditEvent.objects.values_list("db_role", flat=True)) == {role}
 

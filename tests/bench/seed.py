@@ -41,13 +41,17 @@ INSERT INTO jobs_run (id, handover_id, restart_count, slurm_states, started_at, 
 SELECT run, handover, 0, ARRAY[CASE WHEN failed THEN 'FAILED' ELSE 'COMPLETED' END], started, ended, 'gpu01', 4, 16384,
   1 + g % 4, '{"a100": 1}', CASE WHEN failed THEN 1 ELSE 0 END, 0 FROM seed"""
 _EVENTS = """
-INSERT INTO audit_auditevent (uid, at, action, outcome, actor_id, actor_name, ran_as, subject_type, subject_id, subject_name,
-  project_id, project_code, channel, address, correlation, db_role, detail)
+INSERT INTO audit_auditevent (uid, at, action, outcome, actor_id, actor_ref, ran_as_ref, subject_type, subject_id,
+  subject_text, project_id, project_code, channel, address_ref, correlation, db_role, detail)
 SELECT gen_random_uuid(), s.made + step * interval '1 second',
   (ARRAY['job.submitted', 'job.accepted', 'job.released', 'job.started', 'job.ended', 'log.read'])[1 + step % 6],
-  CASE WHEN s.failed AND step % 6 = 4 THEN 'failed' ELSE 'done' END, s.user_id, s.username, s.username, 'job', s.job::text,
-  'seed-' || s.g, s.project_id, s.code, 'api', '127.0.0.1', md5(s.g::text), '', '{"gpus": 1, "partition": "gpu"}'
+  CASE WHEN s.failed AND step % 6 = 4 THEN 'failed' ELSE 'done' END, s.user_id, md5(s.username)::uuid, md5(s.username)::uuid, 'job', s.job::text,
+  'seed-' || s.g, s.project_id, s.code, 'api', md5('127.0.0.1')::uuid, md5(s.g::text), '', '{"gpus": 1, "partition": "gpu"}'
 FROM seed s CROSS JOIN generate_series(0, %(each)s - 1) step ORDER BY s.made"""
+
+_IDENTITIES = """
+INSERT INTO audit_identity (ref, kind, value, person_id, at)
+SELECT DISTINCT md5(username)::uuid, 'login', username, user_id, now() FROM seed ON CONFLICT DO NOTHING"""
 
 
 def fill(place: Place, jobs: int, events: int) -> None:
@@ -60,7 +64,7 @@ def fill(place: Place, jobs: int, events: int) -> None:
     # is still to be checked
     checked = "SET CONSTRAINTS ALL IMMEDIATE"
     with place.database.transaction():
-        for statement in (rows, _JOBS, _HANDOVERS, _RUNS, checked, happened, "DROP TABLE seed"):
+        for statement in (rows, _JOBS, _HANDOVERS, _RUNS, checked, _IDENTITIES, happened, "DROP TABLE seed"):
             place.database.execute(statement)
     for table in ("jobs_job", "jobs_handover", "jobs_run", "audit_auditevent"):
         place.database.execute(f"VACUUM ANALYZE {table}")

@@ -81,7 +81,7 @@ def test_finding_and_looking_up_a_line_are_reading(world: World, roles: Roles, r
     assert reading.line(job=world.job, by=pi, stream="stdout", number=7).line == 7
     assert reading.line(job=world.job, by=pi, stream="stdout", offset=9).offset == 9
     event = AuditEvent.objects.get(action=Action.LOG_READ)
-    assert (event.actor_id, event.detail) == (pi.pk, {"owner": world.owner.username})
+    assert (event.actor_id, event.said) == (pi.pk, {"owner": world.owner.username})
 
 
 def test_where_there_is_no_output_each_says_so(world: World, roles: Roles, reader: FakeReader) -> None:

@@ -52,7 +52,8 @@ def guard_the_trail() -> None:
     """The trail's triggers fire for everybody, in replica mode too."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT tgname FROM pg_trigger WHERE tgrelid = 'audit_auditevent'::regclass AND NOT tgisinternal"
+            "SELECT tgrelid::regclass::text, tgname FROM pg_trigger WHERE tgrelid::regclass::text LIKE 'audit\\_%'"
+            " AND NOT tgisinternal"
         )
-        for (name,) in cursor.fetchall():
-            cursor.execute(f'ALTER TABLE audit_auditevent ENABLE ALWAYS TRIGGER "{name}"')
+        for table, name in cursor.fetchall():
+            cursor.execute(f'ALTER TABLE {table} ENABLE ALWAYS TRIGGER "{name}"')

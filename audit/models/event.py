@@ -1,8 +1,11 @@
-"""The append-only trail: one row an event, ids and values, never a foreign key."""
+"""The append-only trail: one row an event, ids and values, never a foreign key; people by reference."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
+from typing import Any, cast
+from uuid import UUID
 
 import pgtrigger
 from django.db import models
@@ -43,18 +46,19 @@ class AuditEvent(models.Model):
     id = models.BigAutoField(primary_key=True)
     uid = models.UUIDField(_("id"), default=uuid7, unique=True, editable=False)
     at = models.DateTimeField(_("when"))
-    action = models.CharField(_("action"), max_length=60, choices=Action.choices)
-    outcome = models.CharField(_("outcome"), max_length=10, choices=Outcome.choices, default=Outcome.DONE)
+    action = models.CharField(_("action"), max_length=60)  # audit.actions.Action; the catalogue grows by itself
+    outcome = models.CharField(_("outcome"), max_length=10, default=Outcome.DONE)
     actor_id = models.BigIntegerField(null=True)
-    actor_name = models.CharField(_("who"), max_length=150, blank=True)
-    ran_as = models.CharField(_("ran as"), max_length=150, blank=True)
+    actor_ref = models.UUIDField(null=True)
+    ran_as_ref = models.UUIDField(null=True)
     subject_type = models.CharField(max_length=40, blank=True)
     subject_id = models.CharField(max_length=64, blank=True)
-    subject_name = models.CharField(_("what"), max_length=200, blank=True)
+    subject_ref = models.UUIDField(null=True)  # where the subject is a person
+    subject_text = models.CharField(_("what"), max_length=200, blank=True)
     project_id = models.BigIntegerField(null=True)
     project_code = models.CharField(_("project"), max_length=40, blank=True)
     channel = models.CharField(_("through"), max_length=10)
-    address = models.GenericIPAddressField(_("address"), null=True)
+    address_ref = models.UUIDField(null=True)
     correlation = models.CharField(_("correlation id"), max_length=64, blank=True)
     db_role = models.CharField(_("database role"), max_length=63, blank=True)
     detail = models.JSONField(_("detail"), default=dict)
@@ -62,6 +66,7 @@ class AuditEvent(models.Model):
     objects = EventQuerySet.as_manager()
 
     gate_scope, gate_owner, gate_view = "", "", Permission.TRAIL_READ
+    names: dict[UUID, str] | None = None  # of audit.identities.name_all
 
     class Meta:
         verbose_name = _("event")
@@ -92,7 +97,48 @@ class AuditEvent(models.Model):
         )
 
     def __str__(self) -> str:
-        return f"{self.at:%Y-%m-%d %H:%M:%S} {self.action} {self.actor_name}"
+        return f"{self.at:%Y-%m-%d %H:%M:%S} {self.action} {self.actor_id or ''}"
+
+    def refs(self) -> Iterator[UUID]:
+        """Everybody and every address this event refers to."""
+        yield from filter(None, (self.actor_ref, self.ran_as_ref, self.subject_ref, self.address_ref))
+        yield from _refs_in(self.detail)
+
+    def _name(self, ref: UUID | None) -> str:
+        from audit.identities import name_all
+
+        if self.names is None:
+            name_all([self])
+        return (self.names or {}).get(ref, "") if ref else ""
+
+    @property
+    def actor_name(self) -> str:
+        """The login of who did it; "" is the portal itself."""
+        return self._name(self.actor_ref)
+
+    @property
+    def ran_as(self) -> str:
+        """The login an outside system saw."""
+        return self._name(self.ran_as_ref)
+
+    @property
+    def subject_name(self) -> str:
+        """What, or whom, it was about."""
+        return self._name(self.subject_ref) or self.subject_text
+
+    @property
+    def address(self) -> str | None:
+        """Where the call came from."""
+        return self._name(self.address_ref) or None
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """The detail, with people by name."""
+        from audit.identities import name_all, spoken
+
+        if self.names is None:
+            name_all([self])
+        return cast(dict[str, Any], spoken(self.detail, self.names or {}))
 
     @property
     def door(self) -> str:
@@ -106,6 +152,18 @@ class AuditEvent(models.Model):
     def get_outcome_display(self) -> str:  # type: ignore[no-redef]
         """In words."""
         return _words(Outcome, self.outcome)
+
+
+def _refs_in(value: Any) -> Iterator[UUID]:
+    match value:
+        case {"person": str(found), **rest} if not rest:
+            yield UUID(found)
+        case dict():
+            for item in value.values():
+                yield from _refs_in(item)
+        case list():
+            for item in value:
+                yield from _refs_in(item)
 
 
 def _words(kind: type[models.TextChoices], code: str) -> str:

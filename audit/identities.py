@@ -1,0 +1,105 @@
+"""References to people in the trail: the same login of the same person has the same one, which says nothing by itself.
+
+A reference is a keyed digest, so that a process need not ask for it, and nobody without the portal's secret key finds
+the login or address behind it by trying all of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections import OrderedDict
+from collections.abc import Iterable
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
+
+from audit.models import AuditEvent, Identity
+
+LOGIN, NAME, ADDRESS = "login", "name", "address"
+PERSON = "person"  # {"person": "<ref>"} stands for somebody in an event's detail
+_MOST = 20_000
+_known: OrderedDict[UUID, None] = OrderedDict()  # written and committed by this process
+
+
+def ref(kind: str, value: str, person: int | None = None) -> UUID | None:
+    """The reference to write into an event; what it stands for is kept beside, in the same transaction."""
+    if not value:
+        return None
+    words = f"{kind}\0{person or ''}\0{value}".encode("utf-8", "replace")
+    key = hmac.digest(settings.SECRET_KEY.encode(), b"audit.identity\0" + words, hashlib.sha256)
+    found = UUID(bytes=key[:16], version=5)
+    if found not in _known and not _is_fresh(found):
+        row = Identity(ref=found, kind=kind, value=value[:250], person_id=person)
+        Identity.objects.bulk_create([row], ignore_conflicts=True)
+        _fresh().add(found)
+    return found
+
+
+class _Fresh(set[UUID]):
+    """What one (part of a) transaction has written; known to this process once it is committed."""
+
+    def __call__(self) -> None:
+        for found in self:
+            _known[found] = None
+        while len(_known) > _MOST:
+            _known.popitem(last=False)
+
+
+def _is_fresh(found: UUID) -> bool:
+    """Written in this very transaction; what is rolled back Django takes out of the list."""
+    return any(
+        found in told for _sids, told, *_ in transaction.get_connection().run_on_commit if isinstance(told, _Fresh)
+    )
+
+
+def _fresh() -> _Fresh:
+    """That of the innermost savepoint."""
+    here = set(transaction.get_connection().savepoint_ids)
+    for sids, told, *_ in reversed(transaction.get_connection().run_on_commit):
+        if isinstance(told, _Fresh) and sids == here:
+            return told
+    made = _Fresh()
+    transaction.on_commit(made)
+    return made
+
+
+def forget() -> None:
+    """What this process takes for written; after the table was emptied under it."""
+    _known.clear()
+
+
+def somebody(login: str, person: int | None = None) -> dict[str, str]:
+    """Stands for a person in an event's detail."""
+    found = ref(LOGIN, login, person)
+    return {PERSON: str(found)} if found else {}
+
+
+def numbers_of(login: str) -> list[int]:
+    """Everybody who has, or had, this login, by number."""
+    seen = Identity.objects.filter(kind=LOGIN, value=login, person_id__isnull=False)
+    return sorted(set(seen.values_list("person_id", flat=True)))
+
+
+def name_all(events: Iterable[AuditEvent]) -> list[AuditEvent]:
+    """The events, with the names of everybody they refer to at hand: one query for all."""
+    rows = list(events)
+    wanted = {one for row in rows for one in row.refs()}
+    names = dict(Identity.objects.filter(ref__in=wanted).values_list("ref", "value")) if wanted else {}
+    for row in rows:
+        row.names = names
+    return rows
+
+
+def spoken(value: Any, names: dict[UUID, str]) -> Any:
+    """A detail with people by name again."""
+    match value:
+        case {"person": str(found), **rest} if not rest:
+            return names.get(UUID(found), found)
+        case dict():
+            return {key: spoken(item, names) for key, item in value.items()}
+        case list():
+            return [spoken(item, names) for item in value]
+    return value
