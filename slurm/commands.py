@@ -38,8 +38,9 @@ class Commands:
         if done.returncode < 0:
             raise Unanswered(f"{program} was ended by signal {-done.returncode}")
         if done.returncode and any(phrase in done.stderr for phrase in _UNREACHED):
-            # it prompts once it is connected: before that no line was read
-            raise (Unanswered if done.stdout.strip() else Unreachable)(f"{program}: {_first(done.stderr)}")
+            # without a connection it reads all the same: where it says nothing but its prompts, nothing was done
+            acted = any(not line.startswith(f"{program}:") for line in done.stdout.splitlines())
+            raise (Unanswered if acted else Unreachable)(f"{program}: {_first(done.stderr)}")
         return list(dict.fromkeys(_complaints(done))) if done.returncode else []
 
     def _run(
