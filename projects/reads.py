@@ -104,7 +104,8 @@ def to_answer(user: User) -> list[dict[str, Any]]:
     answering = [role for role in Role.values if Permission.MEMBER_MANAGE in grants_of(role)]
     mine = Membership.objects.active().filter(user=user, role__in=answering).values("project")
     rows = JoinRequest.objects.filter(state=RequestState.OPEN, project__in=mine).order_by("project__title")
-    return list(rows.values(code=F("project__code"), title=F("project__title")).annotate(waiting=Count("pk")))
+    counted: Any = rows.values(code=F("project__code"), title=F("project__title")).annotate(waiting=Count("pk"))
+    return list(counted)
 
 
 def open_joins() -> ArraySubquery:
