@@ -8,7 +8,8 @@ from __future__ import annotations
 import dataclasses
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
+from functools import cache
 from typing import Any
 
 from django.contrib.postgres.expressions import ArraySubquery
@@ -17,6 +18,7 @@ from django.db.models.functions import Coalesce, JSONObject, NullIf
 from django.utils import timezone
 
 from access import gate
+from access.compiled import Fixed
 from access.permissions import Permission, codename
 from access.roles import grants_of
 from projects.models import Membership, Project
@@ -97,23 +99,56 @@ class Panel(AllocationLine):
 
 def of_person(user: gate.Person) -> list[Panel]:
     """The current allocations of the person's projects."""
-    mine = Membership.objects.active().filter(user=user).values("project")
-    return panels(Allocation.objects.current().filter(project__in=mine), user)
+    now = timezone.now()
+    rows = _OF_PERSON.all(user=user.pk, now=now, today=now.date(), lately=_lately(now))
+    return _drawn(rows, user)
 
 
 def of_project(project: Project, user: gate.Person, **more: Any) -> list[Panel]:
     """All allocations of a project, those in force first, with their days; `more` are annotations."""
-    rows = Allocation.objects.filter(project=project).annotate(**more)
-    return sorted(panels(rows, user, with_days=True), key=lambda one: not one.allocation.is_open)
+    now = timezone.now()
+    rows = _of_project(frozenset(more.items())).all(project=project.pk, user=user.pk, now=now, lately=_lately(now))
+    return sorted(_drawn(rows, user), key=lambda one: not one.allocation.is_open)
 
 
 def panels(rows: QuerySet[Allocation], user: gate.Person = None, *, with_days: bool = False) -> list[Panel]:
     """These allocations, as this person sees them (None: as nobody in particular)."""
-    found: Any = rows.select_related("project", "funding").annotate(uses=_uses(), held=_held(), **_own(user))
-    if with_days:
-        found = found.annotate(days=_days())
+    now = timezone.now()
+    return _drawn(_read(rows, user.pk if user else None, now, _lately(now), with_days=with_days), user)
+
+
+def _drawn(rows: Iterable[Any], user: gate.Person) -> list[Panel]:
     site = bool(user) and gate.site_can(user, Permission.ALLOCATION_REQUEST)
-    return [_panel(row, getattr(user, "username", ""), site=site) for row in found]
+    return [_panel(row, getattr(user, "username", ""), site=site) for row in rows]
+
+
+def _lately(now: datetime) -> date:
+    return now.date() - timedelta(days=RECENT)
+
+
+def _read(
+    rows: QuerySet[Allocation], user: int | None, now: datetime, lately: date, *, with_days: bool = False
+) -> QuerySet[Allocation]:
+    days = {"days": _days()} if with_days else {}
+    known = _own(user, now) if user else {}
+    return rows.select_related("project", "funding").annotate(uses=_uses(lately), held=_held(), **known, **days)
+
+
+def _of_person(user: int, now: datetime, today: date, lately: date) -> QuerySet[Allocation]:
+    mine = Membership.objects.active(now).filter(user=user).values("project")
+    return _read(Allocation.objects.in_force(today).filter(project__in=mine), user, now, lately)
+
+
+_OF_PERSON = Fixed(_of_person, kept=False)  # every home asks; grouped by expressions, which the server compares as text
+
+
+@cache
+def _of_project(more: frozenset[tuple[str, Any]]) -> Fixed[Allocation]:
+    def build(project: int, user: int, now: datetime, lately: date) -> QuerySet[Allocation]:
+        rows: Any = Allocation.objects.filter(project=project).annotate(**dict(more))
+        return _read(rows, user, now, lately, with_days=True)
+
+    return Fixed(build, kept=False)
 
 
 def _of_period() -> QuerySet[Usage]:
@@ -125,9 +160,9 @@ def _name(path: str) -> Coalesce:
     return Coalesce(NullIf(f"{path}display_name", Value("")), Value(""))
 
 
-def _uses() -> ArraySubquery:
+def _uses(since: date) -> ArraySubquery:
     """Seconds by person and type: all of the period, and of the last four weeks."""
-    lately = Q(day__gte=timezone.now().date() - timedelta(days=RECENT))
+    lately = Q(day__gte=since)
     rows = _of_period().annotate(name=_name("user__")).values("login", "name", "gpu_type")
     summed = rows.annotate(all=Sum("gpu_seconds"), lately=Coalesce(Sum("gpu_seconds", filter=lately), 0))
     facts = JSONObject(login="login", name="name", type="gpu_type", all="all", lately="lately")
@@ -148,11 +183,9 @@ def _days() -> ArraySubquery:
     return ArraySubquery(rows.values(facts=JSONObject(day="day", seconds="sum")))
 
 
-def _own(user: gate.Person) -> dict[str, Any]:
+def _own(user: int, now: datetime) -> dict[str, Any]:
     """The person's role in the project and their share."""
-    if not user:
-        return {}
-    role = Membership.objects.active().filter(project=OuterRef("project"), user=user).values("role")[:1]
+    role = Membership.objects.active(now).filter(project=OuterRef("project"), user=user).values("role")[:1]
     share = Share.objects.filter(allocation=OuterRef("pk"), user=user)
     limits = JSONObject(**{name: name for name in Share.LIMITS})
     return {"own_role": Subquery(role), "own_share": Subquery(share.values(facts=limits)[:1])}

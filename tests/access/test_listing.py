@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from access import gate
 from access.compiled import Fixed
-from access.errors import NotFound
+from access.errors import NotFound, Refused
 from access.permissions import Permission
 from access.roles import Role, SiteRole
 from cluster.models import Cluster
@@ -73,3 +73,22 @@ def test_rights_to_a_row_are_what_the_gate_says_of_each(role: Role) -> None:
             assert (permission in rights) == gate.can(job, person, permission), permission
     Membership.objects.filter(user=person).update(ends_at=timezone.now())
     assert not gate.rights_to(theirs, person)
+
+
+@pytest.mark.parametrize("role", list(Role))
+def test_a_page_of_a_project_learns_all_rights_with_its_row(role: Role) -> None:
+    scoped = gate.Scoped(lambda code: Project.objects.filter(code=code))
+    project = make_project()
+    person = make_member(project, role)
+    row, rights = scoped.fetch(person, Permission.PROJECT_VIEW, code=project.code)
+    assert row == project and rights == gate.permissions_on(project, person)
+    for permission in (Permission.MEMBER_MANAGE, Permission.TRAIL_READ):
+        if gate.can(project, person, permission):
+            assert scoped.fetch(person, permission, code=project.code)[0] == project
+        else:
+            with pytest.raises(Refused):
+                scoped.fetch(person, permission, code=project.code)
+    Membership.objects.filter(user=person).update(ends_at=timezone.now())
+    for nobody in (person, make_user()):
+        with pytest.raises(NotFound):
+            scoped.fetch(nobody, Permission.PROJECT_VIEW, code=project.code)
