@@ -14,9 +14,11 @@ from functools import cache
 from uuid import UUID
 
 from django.conf import settings
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from access import gate
+from access.compiled import Fixed
 from access.permissions import Permission
 from accounts.models import User
 from audit import trail
@@ -35,6 +37,14 @@ WAITING = "waiting"  # Slurm has not accepted the job yet, so there is no output
 MISSING, DENIED = "missing", "denied"
 
 
+def _accepted(job: UUID) -> QuerySet[Handover]:
+    rows = Handover.objects.filter(job=job, outcome=HandoverOutcome.ACCEPTED)
+    return rows.order_by("-attempt").only("ticket")[:1]
+
+
+ACCEPTED = Fixed(_accepted)
+
+
 @cache
 def reader() -> Reader:
     """The process's one client of the log reader."""
@@ -49,11 +59,10 @@ def fetch(user: gate.Person, pk: str | UUID) -> Job:
 
 def ticket(job: Job) -> tuple[str, str]:
     """(ticket, "open") of the latest accepted hand-over, or ("", why there is none)."""
-    accepted = Handover.objects.filter(job=job, outcome=HandoverOutcome.ACCEPTED).order_by("-attempt")
-    held = accepted.values_list("ticket", flat=True).first()
-    if held is None:
+    accepted = ACCEPTED.first(job=job.pk)
+    if accepted is None:
         return "", WAITING if job.is_open else MISSING
-    return held, "open" if held else DENIED
+    return accepted.ticket, "open" if accepted.ticket else DENIED
 
 
 def read(
