@@ -16,6 +16,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 
+from access.compiled import insert
 from audit.models import AuditEvent, Identity
 
 LOGIN, NAME, ADDRESS = "login", "name", "address"
@@ -32,8 +33,7 @@ def ref(kind: str, value: str, person: int | None = None) -> UUID | None:
     key = hmac.digest(settings.SECRET_KEY.encode(), b"audit.identity\0" + words, hashlib.sha256)
     found = UUID(bytes=key[:16], version=5)
     if found not in _known and not _is_fresh(found):
-        row = Identity(ref=found, kind=kind, value=value[:250], person_id=person)
-        Identity.objects.bulk_create([row], ignore_conflicts=True)
+        insert(Identity(ref=found, kind=kind, value=value[:250], person_id=person))
         _fresh().add(found)
     return found
 

@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.dateparse import parse_date
+from django.views.decorators.http import require_safe
 
 from access import gate
 from access.errors import NotFound
@@ -23,6 +24,7 @@ PAGE = 50
 
 
 @login_required
+@require_safe
 def events(request: HttpRequest) -> HttpResponse:
     """The whole trail, for whoever may read it; a project's own is `jobs.views.project.trail`."""
     if not gate.site_can(request.user, Permission.TRAIL_READ):

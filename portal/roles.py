@@ -27,6 +27,8 @@ GRANTS: dict[str, dict[str, str]] = {
     "accounts_apitoken": {WEB: WRITE, WORK: WRITE},
     "audit_identity": {WEB: APPEND, WORK: APPEND, SLURM: APPEND, SEAL: "SELECT, UPDATE (value, erased_at)"},
     "audit_auditevent": {WEB: APPEND, WORK: APPEND, SLURM: APPEND, SEAL: READ},
+    "audit_auditseal": {WEB: READ, WORK: READ, SEAL: APPEND},
+    "audit_checkpoint": {WEB: READ, WORK: READ, SEAL: APPEND},
     "cluster_cluster": {WEB: READ, WORK: READ, SLURM: FULL},
     "cluster_partition": {WEB: READ, WORK: READ, SLURM: FULL},
     "cluster_node": {WEB: READ, WORK: READ, SLURM: FULL},

@@ -74,7 +74,8 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="Identity",
             fields=[
-                ("ref", models.UUIDField(editable=False, primary_key=True, serialize=False)),
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                ("ref", models.UUIDField(db_index=True, editable=False)),
                 ("kind", models.CharField(max_length=10)),
                 ("value", models.CharField(max_length=250)),
                 ("person_id", models.BigIntegerField(null=True)),

@@ -10,10 +10,13 @@ from django.utils import timezone
 class Identity(models.Model):
     """One login, name or address as it was seen of one person. Events hold `ref`; the value may be pseudonymised.
 
+    Each process writes whom it has not named yet, so a reference may stand here several times: if it were unique, two
+    transactions that name the same two people in another order would wait for each other.
     Nothing but `value` and `erased_at` ever changes, and only the sealer's role may change them.
     """
 
-    ref = models.UUIDField(primary_key=True, editable=False)
+    id = models.BigAutoField(primary_key=True)
+    ref = models.UUIDField(db_index=True, editable=False)
     kind = models.CharField(max_length=10)  # login, name, address
     value = models.CharField(max_length=250)
     person_id = models.BigIntegerField(null=True)

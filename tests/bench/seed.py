@@ -51,7 +51,7 @@ FROM seed s CROSS JOIN generate_series(0, %(each)s - 1) step ORDER BY s.made"""
 
 _IDENTITIES = """
 INSERT INTO audit_identity (ref, kind, value, person_id, at)
-SELECT DISTINCT md5(username)::uuid, 'login', username, user_id, now() FROM seed ON CONFLICT DO NOTHING"""
+SELECT DISTINCT md5(username)::uuid, 'login', username, user_id, now() FROM seed"""
 
 
 def fill(place: Place, jobs: int, events: int) -> None:

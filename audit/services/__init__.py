@@ -1,0 +1,1 @@
+"""What is done with the trail: sealing it, signing where it stands."""

@@ -1,0 +1,143 @@
+"""Every event is sealed once, in one gap-free order, whatever order its writers commit in; the chain is what it says."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from django.db import DatabaseError, connection, transaction
+
+from audit import trail
+from audit.actions import Action
+from audit.models import AuditEvent, AuditSeal, Checkpoint
+from audit.services import canonical
+from audit.services.sealing import Sealer, microseconds
+from tests.conftest import Roles
+from tests.factories import make_user
+
+
+def whole_chain() -> list[int]:
+    """Event ids in sealed order; fails where digest, chain or sequence is not what it must be."""
+    chain, ids = canonical.GENESIS, []
+    columns = ", ".join(canonical.FIELDS.values())
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT id, {columns} FROM audit_auditevent")
+        events = {row[0]: row[1:] for row in cursor.fetchall()}
+    for number, seal in enumerate(AuditSeal.objects.order_by("seq"), start=1):
+        assert seal.seq == number
+        assert bytes(seal.digest) == canonical.event_digest(events[seal.event_id])
+        chain = canonical.linked(chain, number, bytes(seal.digest))
+        assert bytes(seal.chain) == chain
+        ids.append(seal.event_id)
+    return ids
+
+
+@pytest.mark.django_db(transaction=True)
+def test_sealed_in_order_and_only_once() -> None:
+    user = make_user()
+    events = [trail.record(Action.SIGNED_IN, by=user, note="a\u202eb\nc", none=None).pk for _ in range(5)]
+    sealer = Sealer.where_it_stands()
+    assert sealer.seal() == 5 and sealer.seal() == 0
+    assert Sealer.where_it_stands().seal() == 0  # another process, from the beginning
+    assert whole_chain() == events
+    trail.record(Action.SIGNED_IN, by=user)
+    assert sealer.seal() == 1 and len(whole_chain()) == 6
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_event_whose_writer_is_not_through_is_waited_for() -> None:
+    """The slow writer has the lower number and commits last: it is sealed, with the later one, once it is there."""
+    inside, go_on = threading.Event(), threading.Event()
+    user = make_user()
+
+    def slow() -> None:
+        with transaction.atomic():
+            trail.record(Action.SIGNED_IN, by=user, who="slow")
+            inside.set()
+            go_on.wait(20)
+        connection.close()
+
+    sealer = Sealer.where_it_stands()
+    sealer.seal()
+    thread = threading.Thread(target=slow)
+    thread.start()
+    inside.wait(20)
+    trail.record(Action.SIGNED_OUT, by=user)
+    assert sealer.seal() == 0
+    go_on.set()
+    thread.join()
+    assert sealer.seal() == 2
+    assert [AuditEvent.objects.get(pk=pk).action for pk in whole_chain()] == [Action.SIGNED_IN, Action.SIGNED_OUT]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_many_writers_at_once_leave_no_gap_and_no_false_alarm() -> None:
+    user = make_user()
+    done = threading.Event()
+
+    def write(number: int) -> None:
+        for step in range(25):
+            with transaction.atomic():
+                trail.record(Action.SIGNED_IN, by=user, number=number, step=step)
+                if step % 5 == 4:
+                    transaction.set_rollback(True)  # numbers are burnt; the sequence has no hole all the same
+        connection.close()
+
+    def seal() -> int:
+        sealer, total = Sealer.where_it_stands(), 0
+        while not done.is_set():
+            total += sealer.seal()
+        total += sealer.seal()
+        connection.close()
+        return total
+
+    with ThreadPoolExecutor(9) as pool:
+        sealed = pool.submit(seal)
+        list(pool.map(write, range(8)))
+        done.set()
+        assert sealed.result() == 8 * 20
+    assert len(whole_chain()) == AuditEvent.objects.count() == 160
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_checkpoint_signs_where_the_chain_stands_also_when_nothing_happened(roles: Roles) -> None:
+    trail.record(Action.SIGNED_IN)
+    key = Ed25519PrivateKey.generate()
+    roles.use("seal")
+    sealer = Sealer.where_it_stands()
+    sealer.seal()
+    for row in (sealer.checkpoint(key), sealer.checkpoint(key)):
+        row = Checkpoint.objects.get(pk=row.pk)
+        said = canonical.checkpoint_bytes(
+            origin="http://127.0.0.1:8000", seq=1, chain=bytes(row.chain), at_us=microseconds(row.at)
+        )
+        key.public_key().verify(bytes(row.signature), said)
+        assert bytes(row.chain) == bytes(AuditSeal.objects.get(seq=1).chain)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("role", ["web", "work", "slurm"])
+@pytest.mark.parametrize("table", ["audit_auditseal", "audit_checkpoint"])
+def test_nobody_but_the_sealer_writes_seals(roles: Roles, role: str, table: str) -> None:
+    roles.use(role)
+    with pytest.raises(DatabaseError), transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(f"INSERT INTO {table} DEFAULT VALUES")
+
+
+@pytest.mark.django_db
+def test_the_sealer_writes_no_event_and_changes_no_seal(roles: Roles) -> None:
+    roles.use("seal")
+    with pytest.raises(DatabaseError), transaction.atomic():
+        trail.record(Action.SIGNED_IN)
+    for sql in ("UPDATE audit_auditseal SET seq = 1", "DELETE FROM audit_checkpoint", "TRUNCATE audit_auditseal"):
+        with pytest.raises(DatabaseError), transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(sql)
+
+
+def test_no_two_lists_of_values_give_the_same_bytes() -> None:
+    assert (
+        len({canonical.encoded(values) for values in (["ab", "c"], ["a", "bc"], ["abc"], ["abc", ""], ["abc", None])})
+        == 5
+    )
