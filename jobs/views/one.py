@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django.views.decorators.http import require_safe
 
 from access import gate
 from access.compiled import Fixed
+from access.errors import Refused
 from access.permissions import Permission
 from accounts.http import SignedInRequest
+from audit import trail
+from audit.actions import Action
 from audit.identities import name_all
 from audit.models import AuditEvent
 from jobs import reasons
@@ -46,43 +51,59 @@ def _job(request: SignedInRequest, pk: UUID, permission: Permission = Permission
     return WHOLE.fetch(request.user, permission, pk=pk)
 
 
-def _context(request: SignedInRequest, job: Job) -> dict[str, Any]:
+def _context(request: SignedInRequest, job: Job, rights: Collection[str]) -> dict[str, Any]:
     return {
         "job": job,
         "project": job.project,
         "runs": RUNS.all(job=job.pk),
         "reason": reasons.explain(job.reason) if job.state in (State.WAITING, State.HELD, State.REQUEUED) else None,
-        "can_cancel": job.is_open
-        and job.cancel_asked_at is None
-        and gate.can(job, request.user, Permission.JOB_CANCEL),
+        "can_cancel": job.is_open and job.cancel_asked_at is None and Permission.JOB_CANCEL in rights,
         "now": timezone.now(),
     }
 
 
-def _can_read(request: SignedInRequest, job: Job) -> bool:
+def _can_read(request: SignedInRequest, rights: Collection[str]) -> bool:
     """Content is not metadata: every role in a project brings it, the auditor's role on the site does not."""
     only_metadata = gate.site_can(request.user, Permission.JOB_VIEW) and not gate.site_can(
         request.user, Permission.LOG_READ
     )
-    return not only_metadata or gate.can(job, request.user, Permission.LOG_READ)
+    return not only_metadata or Permission.LOG_READ in rights
 
 
 @login_required
+@require_safe
 def detail(request: SignedInRequest, pk: UUID) -> HttpResponse:
     """The job page."""
     job = _job(request, pk)
     tab = request.GET.get("tab", "output")
-    context = _context(request, job) | {"tab": tab if tab in ("output", "request", "events") else "output"}
-    context["can_read"] = _can_read(request, job)
+    rights = gate.rights_to(job, request.user)
+    context = _context(request, job, rights) | {"tab": tab if tab in ("output", "request", "events") else "output"}
+    context["can_read"] = _can_read(request, rights)
+    context["may_see_events"] = job.owner_id == request.user.pk or Permission.TRAIL_READ in rights
     if context["tab"] == "events":
-        context["events"] = name_all(AuditEvent.objects.about("job", job.pk).order_by("-pk")[:EVENTS])
+        context["events"] = name_all(_events(request, job, rights))
     return render(request, "jobs/detail.html", context)
 
 
+def _events(request: SignedInRequest, job: Job, rights: Collection[str]) -> list[AuditEvent]:
+    """All of the job's for who may read the trail of its project, and that is an event itself; for its owner what they
+    did themselves and the portal did."""
+    rows = AuditEvent.objects.about("job", job.pk).order_by("-pk")
+    if Permission.TRAIL_READ in rights:
+        found = list(rows[:EVENTS])
+        trail.record(Action.TRAIL_READ, by=request.user, about=job, project=job.project)
+        return found
+    if job.owner_id != request.user.pk:
+        raise Refused(Permission.TRAIL_READ, Job._meta.label_lower, {"pk": job.pk})
+    return list(rows.filter(Q(actor_id=request.user.pk) | Q(actor_id=None))[:EVENTS])
+
+
 @login_required
+@require_safe
 def live(request: SignedInRequest, pk: UUID) -> HttpResponse:
     """The part that htmx fetches again after a hint."""
     job = _job(request, pk)
     shown = request.htmx.current_url or ""
-    context = _context(request, job) | {"beside": "tab=" not in shown or "tab=output" in shown}
+    rights = gate.rights_to(job, request.user)
+    context = _context(request, job, rights) | {"beside": "tab=" not in shown or "tab=output" in shown}
     return render(request, "jobs/_live_again.html", context)

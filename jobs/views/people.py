@@ -12,7 +12,6 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from access import gate
 from access.errors import NotFound, Refused
 from access.permissions import Permission
 from access.roles import Role
@@ -32,7 +31,7 @@ FORMER = 100
 @require_http_methods(["GET", "POST"])
 def people(request: SignedInRequest, code: str) -> HttpResponse:
     """The people of a project with a search for others (GET, htmx: only what was found), and who is included (POST)."""
-    project: Any = gate.fetch(with_rights(request.user), request.user, Permission.MEMBER_MANAGE, code=code)
+    project = with_rights(request.user, Permission.MEMBER_MANAGE, code=code)
     form = AddForm(request.POST or None, with_pi=project.may_lead)
     if request.method == "POST" and form.is_valid():
         added = _add(request, form, project)
@@ -78,7 +77,7 @@ def _one(request: SignedInRequest, code: str, login: str) -> tuple[Any, list[Mem
     """
     own = login == request.user.username
     permission = Permission.PROJECT_VIEW if own else Permission.MEMBER_MANAGE
-    project = gate.fetch(with_rights(request.user), request.user, permission, code=code)
+    project = with_rights(request.user, permission, code=code)
     rows = Membership.objects.filter(project=project, user__username=login)
     found = list(rows.select_related("user", "by", "ended_by").order_by("-starts_at", "-pk"))
     if not found:

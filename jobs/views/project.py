@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
-from django.db.models import Exists, OuterRef, QuerySet, Subquery, Sum
+from django.db.models import OuterRef, QuerySet, Subquery, Sum
 from django.db.models.functions import Coalesce
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
+from django.views.decorators.http import require_safe
 
 from access import gate
+from access.compiled import Fixed
 from access.permissions import Permission
 from access.roles import Role
 from accounts.http import SignedInRequest
@@ -28,22 +31,14 @@ from quotas import panels, standing
 from quotas import reads as quota_reads
 
 RECENT = 20
-
-
-@login_required
-def project(request: SignedInRequest, code: str) -> HttpResponse:
-    """It joins projects, allocations and jobs, so it lives in the highest room it shows."""
-    row: Any = gate.fetch(with_rights(request.user), request.user, Permission.PROJECT_VIEW, code=code)
-    context = people_of(row, request.user) | {
-        "allocations": panels.of_project(row, request.user, gpus_now=_gpus_now()),
-        "standing": standing.of(row),
-        "asked_for": quota_reads.asked(row.allocations_asked) if row.may_audit else [],
-        "sources": quota_reads.sources(row.sources_known),
-        "may_ask": row.may_ask,
-        "this_month": timezone.now().date(),
-        "jobs": list(Job.objects.filter(project=row).with_names().order_by("-pk")[:RECENT]),
-    }
-    return render(request, "projects/detail.html", context)
+# what the pages of a project ask whether a person may do it
+MAY = {
+    "may_submit": Permission.JOB_SUBMIT,
+    "may_audit": Permission.TRAIL_READ,
+    "may_manage": Permission.MEMBER_MANAGE,
+    "may_lead": Permission.PROJECT_LEAD,
+    "may_ask": Permission.ALLOCATION_REQUEST,
+}
 
 
 def _gpus_now() -> Coalesce:
@@ -53,28 +48,58 @@ def _gpus_now() -> Coalesce:
     return Coalesce(Subquery(running.values("allocation").annotate(n=Sum("allocated_gpus")).values("n")), 0)
 
 
-def with_rights(user: User) -> QuerySet[Project]:
-    """Projects that say of themselves what the person may do there, what was verified of them and who asks to join:
-    one query for all of it."""
-
-    def may(permission: Permission) -> Exists:
-        return Exists(gate.allowing(Project.objects.filter(pk=OuterRef("pk")), user, permission))
-
-    return Project.objects.select_related("enforcement").annotate(
-        may_submit=may(Permission.JOB_SUBMIT),
-        may_audit=may(Permission.TRAIL_READ),
-        may_manage=may(Permission.MEMBER_MANAGE),
-        may_lead=may(Permission.PROJECT_LEAD),
-        may_ask=may(Permission.ALLOCATION_REQUEST),
-        allocations_asked=quota_reads.requests_of_project(),
-        sources_known=quota_reads.funding_of_project(),
-        joins=reads.open_joins(),
+def _whole(code: str) -> QuerySet[Project]:
+    return (
+        Project.objects.filter(code=code)
+        .select_related("enforcement")
+        .annotate(
+            allocations_asked=quota_reads.requests_of_project(),
+            sources_known=quota_reads.funding_of_project(),
+            joins=reads.open_joins(),
+        )
     )
+
+
+def _members(project: int, now: datetime) -> QuerySet[Membership]:
+    rows = Membership.objects.active(now).filter(project=project).select_related("user")
+    return rows.defer("user__password", "user__email", "by", "ended_by")
+
+
+GPUS_NOW = _gpus_now()
+WHOLE = gate.Scoped(_whole)
+MEMBERS = Fixed(_members)
+LATEST = Fixed(lambda project: Job.objects.lines("owner").filter(project=project).order_by("-pk")[:RECENT], kept=False)
+
+
+def with_rights(user: User, permission: Permission, *, code: str) -> Any:
+    """The project that says of itself what the person may do there (MAY), what was verified of it and who asks to
+    join: one query for all of it. Raises NotFound, Refused."""
+    row, rights = WHOLE.fetch(user, permission, code=code)
+    for name, needed in MAY.items():
+        setattr(row, name, needed in rights)
+    return row
+
+
+@login_required
+@require_safe
+def project(request: SignedInRequest, code: str) -> HttpResponse:
+    """It joins projects, allocations and jobs, so it lives in the highest room it shows."""
+    row = with_rights(request.user, Permission.PROJECT_VIEW, code=code)
+    context = people_of(row, request.user) | {
+        "allocations": panels.of_project(row, request.user, gpus_now=GPUS_NOW),
+        "standing": standing.of(row),
+        "asked_for": quota_reads.asked(row.allocations_asked) if row.may_audit else [],
+        "sources": quota_reads.sources(row.sources_known),
+        "may_ask": row.may_ask,
+        "this_month": timezone.now().date(),
+        "jobs": LATEST.all(project=row.pk),
+    }
+    return render(request, "projects/detail.html", context)
 
 
 def people_of(row: Any, user: User) -> dict[str, Any]:
     """What the people's part of a page shows of a project read by `with_rights`."""
-    members = list(Membership.objects.active().filter(project=row).select_related("user"))
+    members = MEMBERS.all(project=row.pk, now=timezone.now())
     members.sort(key=lambda member: (Role.values.index(member.role), member.user.name.casefold()))
     seen = ticks.of(row.enforcement.ticks if hasattr(row, "enforcement") else None)
     missing = set(seen[0].missing)
@@ -100,6 +125,7 @@ def people_of(row: Any, user: User) -> dict[str, Any]:
 
 
 @login_required
+@require_safe
 def trail(request: SignedInRequest, code: str) -> HttpResponse:
     """What happened in one project, for those who answer for it."""
     row = gate.fetch(Project.objects, request.user, Permission.TRAIL_READ, code=code)
