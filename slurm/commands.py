@@ -38,8 +38,8 @@ class Commands:
         if done.returncode < 0:
             raise Unanswered(f"{program} was ended by signal {-done.returncode}")
         if done.returncode and any(phrase in done.stderr for phrase in _UNREACHED):
-            # without a connection it reads all the same: where it says nothing but its prompts, nothing was done
-            acted = any(not line.startswith(f"{program}:") for line in done.stdout.splitlines())
+            # without a connection it reads and echoes all the same; what it does it says with a space before it
+            acted = any(line.startswith(" ") for line in done.stdout.splitlines())
             raise (Unanswered if acted else Unreachable)(f"{program}: {_first(done.stderr)}")
         return list(dict.fromkeys(_complaints(done))) if done.returncode else []
 

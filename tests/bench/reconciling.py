@@ -32,29 +32,37 @@ class Counted(Commands):
 
 
 def measure(place: Place, *, small: bool, large: bool) -> Iterator[Figure]:
-    """Filled by the same door that keeps it, and emptied again; the commands are counted before and after."""
-    count = 20 if small else 1000
+    """Filled by the same door that keeps it, and emptied again; the commands are counted before and after.
+
+    Only --large has the 1,000 projects of the goal: slurmdbd takes 15 minutes to be filled with them, and longer to
+    delete them again (0.1 s a person, more the more there are).
+    """
+    count = 20 if small else 1000 if large else 200
     wanted = books(count)
     with tempfile.TemporaryDirectory() as name:
         door = opened(place, Path(name))
         empty = look(door, Books())
         try:
-            filling = fill(door, wanted)
+            yield Figure(
+                "G1", f"the first filling of {count} projects × {MEMBERS} people", f"{fill(door, wanted):.0f} s"
+            )
             looked = look(door, wanted)
-            changing = change(door, wanted)
+            yield compared(count, empty, looked)
+            yield Figure("G1", "one limit changed and read back, among all of them", f"{change(door, wanted):.1f} s")
         finally:
             clear(door, wanted)
-    yield Figure(
+
+
+def compared(count: int, empty: tuple[float, int], looked: tuple[float, int]) -> Figure:
+    return Figure(
         "G1",
         f"books of {count} projects × {MEMBERS} people read and compared, nothing changed",
         f"{looked[0]:.1f} s, {looked[1]} commands",
         f"with no project: {empty[0]:.1f} s, {empty[1]} commands",
         f"{looked[0] / empty[0]:.1f} ×",
-        f"≤ {LONGEST:.0f} s, as many commands",
-        looked[0] <= LONGEST and looked[1] == empty[1],
+        f"≤ {LONGEST:.0f} s with 1,000, as many commands",
+        looked[0] <= LONGEST * min(1, count / 1000) + empty[0] and looked[1] == empty[1],
     )
-    yield Figure("G1", f"the first filling of {count} projects, line by line", f"{filling:.0f} s")
-    yield Figure("G1", "one limit changed and read back, among all of them", f"{changing:.1f} s")
 
 
 def opened(place: Place, folder: Path) -> Sacctmgr:
@@ -110,10 +118,10 @@ def change(door: Sacctmgr, wanted: Books) -> float:
 def clear(door: Sacctmgr, wanted: Books) -> None:
     """People first: an account with people in it is not deleted at once."""
     names = sorted(wanted.accounts)
-    lines = [f"delete user where account={some}" for some in batches(names)]
-    lines += [f"delete account {some}" for some in batches(names)] + [f"delete qos {some}" for some in batches(names)]
-    token, commands = door.gateway.tokens.admin(), door.gateway.commands
-    commands.tell(token, "sacctmgr", "-i", lines=[*lines, "quit"], deadline=900)
+    for words in ("user where account=", "account ", "qos "):
+        for some in batches(names):
+            lines = [f"delete {words}{some}", "quit"]
+            door.gateway.commands.tell(door.gateway.tokens.admin(), "sacctmgr", "-i", lines=lines, deadline=900)
 
 
 def batches(names: Sequence[str]) -> list[str]:

@@ -97,7 +97,7 @@ def test_lines_are_given_and_what_was_said_of_them_is_read(tmp_path: Path) -> No
 def test_lines_that_did_not_arrive_or_only_perhaps(tmp_path: Path) -> None:
     refused = "print('error: Connection refused', file=sys.stderr); sys.exit(1)"
     with pytest.raises(Unreachable):
-        tell(tmp_path, f"print('squeue: add qos x'); {refused}")
+        tell(tmp_path, f"print('squeue: add qos x\\nsqueue: \\n<=a set grpjobs=2'); {refused}")
     for body in (f"print('squeue: add qos x\\n Adding QOS(s)'); {refused}", "os.kill(os.getpid(), 9)"):
         with pytest.raises(Unanswered):
             tell(tmp_path, body)
