@@ -8,9 +8,8 @@ What Slurm 22.05 was seen to do:
   the exit status is 1 then, and also after "Nothing modified".
 * `modify user where name= account=` without a partition changes all of the user's rows; `partition=''` means the row
   without one. A QOS list and its default must be set in one line when the old default leaves the list.
-* `list associations` prints what a row inherits as if it were its own; with WOPLimits it does not, and takes a
-  quarter of the time (9,000 rows: 7 s for 29 s on a busy machine).
-* `sacctmgr load` is no shorter way: a hundred people into books of 9,000 took it ten minutes. Deleting is slow too.
+* `list associations` prints what a row inherits as if it were its own; with WOPLimits it does not, and is quicker.
+* 9,000 rows and 1,200 QOS are read in 4 to 6 s. Deleting people takes 0.1 s each and holds up who reads meanwhile.
 * A limit of an association counts only where the job's QOS does not limit the same TRES (slurm.books.Limits); a QOS
   with MaxSubmitJobsPerUser lets a person with MaxSubmitJobs=0 submit. GrpSubmitJobs of the QOS overrules nothing.
 * Names and descriptions become lower case. readline echoes what it reads and leaves control codes in it.
