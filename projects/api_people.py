@@ -14,7 +14,7 @@ from access.permissions import Permission
 from accounts import admission
 from accounts.models import User
 from projects import searching, services
-from projects.api_schemas import Asking, MemberChange, MemberIn, MemberOut, PersonOut, Removal, Text, member_out
+from projects.api_schemas import Asking, FoundPerson, MemberChange, MemberIn, MemberOut, Removal, Text, member_out
 from projects.models import Membership, Project
 
 router, directory = Router(), Router()
@@ -26,7 +26,7 @@ class Words(Asking):
     q: Text = Field(max_length=100)
 
 
-@directory.get("", response=list[PersonOut], operation_id="directory")
+@directory.get("", response=list[FoundPerson], operation_id="directory")
 def search(request: HttpRequest, words: Query[Words]) -> list[dict[str, Any]]:
     """At most 20 people of the directory, for whoever may include people somewhere."""
     may = gate.allowing(Project.objects.all(), request.user, Permission.MEMBER_MANAGE).exists()

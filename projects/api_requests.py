@@ -16,13 +16,13 @@ from accounts.models import User
 from projects import reads, services
 from projects.api_schemas import (
     Answer,
+    AskedOut,
     AskedProject,
     Asking,
     Justification,
     LetIn,
     ListedOut,
     MemberOut,
-    RequestOut,
     Text,
     member_out,
     request_out,
@@ -33,13 +33,13 @@ router, joins = Router(), Router()
 MOST = 200
 
 
-class Words(Asking):
+class ProjectWords(Asking):
     """Letters of the title, the code or the PI's name."""
 
     q: Text = Field("", max_length=64)
 
 
-@router.get("", response=list[RequestOut], operation_id="my_requests")
+@router.get("", response=list[AskedOut], operation_id="my_requests")
 def mine(request: HttpRequest) -> list[dict[str, Any]]:
     """What the caller asked for, the newest first."""
     own = {"asked_by": _me(request)}
@@ -51,7 +51,7 @@ def mine(request: HttpRequest) -> list[dict[str, Any]]:
 
 
 @router.get("/joinable", response=list[ListedOut], operation_id="joinable")
-def joinable(request: HttpRequest, words: Query[Words]) -> list[dict[str, Any]]:
+def joinable(request: HttpRequest, words: Query[ProjectWords]) -> list[dict[str, Any]]:
     """Projects that let themselves be found, by title; 30 at most."""
     rows: Any = reads.listed(_me(request), words.q)[: reads.MOST_LISTED]
     return [{"code": row.code, "title": row.title, "pis": row.pis, "asked": row.have_asked} for row in rows]
@@ -67,13 +67,13 @@ def withdraw(request: HttpRequest, pk: UUID) -> HttpResponse:
     return HttpResponse(status=204)
 
 
-@router.post("/projects", response={201: RequestOut}, operation_id="ask_project")
+@router.post("/projects", response={201: AskedOut}, operation_id="ask_project")
 def ask_project(request: HttpRequest, body: AskedProject) -> Status[dict[str, Any]]:
     """Ask for a project of one's own."""
     return Status(201, request_out(services.ask_project(by=_me(request), **body.dict())))
 
 
-@router.get("/projects", response=list[RequestOut], operation_id="project_requests")
+@router.get("/projects", response=list[AskedOut], operation_id="project_requests")
 def project_requests(request: HttpRequest) -> list[dict[str, Any]]:
     """The open requests for projects, the oldest first; cluster administrators only."""
     _operator(request)
@@ -81,7 +81,7 @@ def project_requests(request: HttpRequest) -> list[dict[str, Any]]:
     return [request_out(row) for row in rows[:MOST]]
 
 
-@router.post("/projects/{uuid:pk}/refuse", response=RequestOut, operation_id="refuse_project")
+@router.post("/projects/{uuid:pk}/refuse", response=AskedOut, operation_id="refuse_project")
 def refuse(request: HttpRequest, pk: UUID, body: Answer) -> dict[str, Any]:
     """No project. To say yes, open it: POST /projects with `request`."""
     _operator(request)
@@ -96,7 +96,7 @@ def _operator(request: HttpRequest) -> None:
         raise Refused(Permission.PROJECT_MANAGE, "projects.projectrequest", {})
 
 
-@joins.post("/{code}/joins", response={201: RequestOut}, operation_id="ask_to_join")
+@joins.post("/{code}/joins", response={201: AskedOut}, operation_id="ask_to_join")
 def ask_to_join(request: HttpRequest, code: str, body: Justification) -> Status[dict[str, Any]]:
     """Ask to be let in; a project that does not let itself be found answers like one that is not there."""
     project = reads.joinable().filter(code=code).first() if "\x00" not in code else None
@@ -105,7 +105,7 @@ def ask_to_join(request: HttpRequest, code: str, body: Justification) -> Status[
     return Status(201, request_out(services.ask_to_join(project=project, by=_me(request), why=body.why)))
 
 
-@joins.get("/{code}/joins", response=list[RequestOut], operation_id="joins")
+@joins.get("/{code}/joins", response=list[AskedOut], operation_id="joins")
 def asked(request: HttpRequest, code: str) -> list[dict[str, Any]]:
     """Who waits to be let in, the longest first."""
     project = gate.fetch(Project.objects.all(), request.user, Permission.MEMBER_MANAGE, code=code)
@@ -120,7 +120,7 @@ def let_in(request: HttpRequest, code: str, pk: UUID, body: LetIn) -> dict[str, 
     return member_out(services.let_in(request=row, role=body.role, by=_me(request), answer=body.answer))
 
 
-@joins.post("/{code}/joins/{uuid:pk}/turn-away", response=RequestOut, operation_id="turn_away")
+@joins.post("/{code}/joins/{uuid:pk}/turn-away", response=AskedOut, operation_id="turn_away")
 def turn_away(request: HttpRequest, code: str, pk: UUID, body: Answer) -> dict[str, Any]:
     """No."""
     return request_out(services.turn_away(request=_asked(request, code, pk), by=_me(request), answer=body.answer))

@@ -166,7 +166,7 @@ class AskedProject(Justification):
     classification: ClassName = Classification.INTERNAL.value
 
 
-class RequestOut(Schema):
+class AskedOut(Schema):
     """A request; `kind` is join or project, `code` and `title` the project's."""
 
     id: UUID
@@ -182,7 +182,7 @@ class RequestOut(Schema):
     answer: str
 
 
-class PersonOut(Schema):
+class FoundPerson(Schema):
     """Somebody of the directory; `locked` ones cannot be included."""
 
     id: UUID
