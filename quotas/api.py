@@ -15,6 +15,7 @@ from access.permissions import Permission
 from accounts.models import User
 from projects.models import Membership, Project
 from quotas import panels, reads, services
+from quotas.api_asking import funding_of
 from quotas.api_schemas import (
     AllocationChange,
     AllocationDetail,
@@ -25,7 +26,6 @@ from quotas.api_schemas import (
     ShareOut,
     allocation_out,
     detail_out,
-    funding_of,
     share_out,
 )
 from quotas.models import Allocation, FundingSource, Share

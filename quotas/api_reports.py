@@ -18,7 +18,7 @@ from projects.api_schemas import Asking, Text
 from projects.models import Project
 from quotas import reports, services
 from quotas.api import fetch, me, source
-from quotas.api_schemas import FundingChange, FundingIn, FundingOut, UsageOut, usage_out
+from quotas.api_asking import FundingChange, FundingIn, FundingOut, UsageOut, usage_out
 from quotas.models import FundingSource, Usage
 
 router = Router()

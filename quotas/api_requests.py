@@ -14,7 +14,7 @@ from access import gate
 from access.permissions import Permission
 from projects.models import Project
 from quotas.api import me, source
-from quotas.api_schemas import (
+from quotas.api_asking import (
     CommentIn,
     CommentOut,
     DecisionIn,

@@ -9,6 +9,8 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 from django.forms import BoundField
+from django.utils.formats import number_format
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from cluster.models import Partition
@@ -94,6 +96,20 @@ class LimitsForm(forms.Form):
 
 class ShareForm(LimitsForm):
     """One member's share; its fields carry the person's number, so that a table of them is one form."""
+
+    def __init__(self, *args: Any, allocation: Allocation, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.allocation = allocation
+
+    def clean(self) -> dict[str, Any]:
+        """A share above what the allocation gives would say nothing."""
+        cleaned: dict[str, Any] = super().clean() or {}
+        for name, value in list(cleaned.items()):
+            most = getattr(self.allocation, name)
+            if value is not None and most is not None and value > most:
+                shown = number_format(most / 60 if name.endswith("minutes") else most, None, use_l10n=True)
+                self.add_error(name, gettext("The allocation gives %(most)s.") % {"most": shown})
+        return cleaned
 
     @property
     def limits(self) -> dict[str, int | None]:

@@ -82,7 +82,7 @@ def _rows(request: SignedInRequest, row: Allocation, users: Sequence[User]) -> l
     for user in users:
         share, spent = now.get(user.pk), used.get(user.username)
         initial = {name: getattr(share, name) for name in Share.LIMITS} if share else {}
-        form = ShareForm(data, prefix=f"u{user.pk}", initial=initial)
+        form = ShareForm(data, prefix=f"u{user.pk}", initial=initial, allocation=row)
         found.append(Row(user, form, spent.used if spent else 0, spent.committed if spent else 0))
     return found
 

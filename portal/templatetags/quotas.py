@@ -11,8 +11,8 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import get_language, pgettext
 from django.utils.translation import gettext as _
-from django.utils.translation import pgettext
 
 from portal.templatetags.ui import gpu_hours
 from quotas.panels import Panel
@@ -114,7 +114,15 @@ def _text(share: float, y: int, words: str, css: str, lean: float) -> SafeString
 
 
 def _day(day: date) -> str:
-    return date_format(day, pgettext("day and month, short", "M j")).lower()
+    text = date_format(day, pgettext("day and month, short", "M j"))
+    return text.lower() if (get_language() or "").startswith("pt") else text
+
+
+@register.filter
+def month_name(first: date) -> str:
+    """A month and its year in words; in Portuguese months are written small."""
+    text = date_format(first, pgettext("month and year", "F Y"))
+    return text.lower() if (get_language() or "").startswith("pt") else text
 
 
 def _label(line: Panel) -> str:

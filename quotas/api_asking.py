@@ -1,0 +1,176 @@
+"""What requests, funding sources and use look like over the API. GPU-minutes; null is no limit."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from ninja import Field, Schema
+
+from projects.api_schemas import Asking, Text
+from quotas.api_schemas import UNSAID, Amount, Day, KindName, Limit
+from quotas.models import Allocation, AllocationRequest, FundingSource
+from quotas.reports import Part
+
+
+class FundingOut(Schema):
+    """Who pays."""
+
+    pk: int
+    agency: str
+    number: str
+    starts_on: date
+    ends_on: date | None
+    acknowledgement: str
+
+
+class FundingChange(Asking):
+    """What is left out stays as it is."""
+
+    agency: Text = Field("", min_length=1, max_length=80)
+    number: Text = Field("", min_length=1, max_length=60)
+    starts_on: Day = Field(UNSAID)
+    ends_on: Day | None = None
+    acknowledgement: Text = Field("", max_length=2000)
+
+
+class FundingIn(FundingChange):
+    """A new one."""
+
+    agency: Text = Field(min_length=1, max_length=80)
+    number: Text = Field(min_length=1, max_length=60)
+    starts_on: Day
+
+
+class PartOut(Schema):
+    """One line of a report: hours, jobs."""
+
+    gpu_hours: float
+    cpu_hours: float
+    jobs: int
+
+
+class ByPerson(PartOut):
+    """Of one person; `outside_gpu_hours` of jobs that came past the portal."""
+
+    login: str
+    name: str
+    outside_gpu_hours: float
+
+
+class ByMonth(PartOut):
+    """Of one month (UTC) and GPU type; "" are jobs without one."""
+
+    month: str
+    gpu_type: str
+
+
+class UsageOut(Schema):
+    """What was used, in two tables."""
+
+    people: list[ByPerson]
+    months: list[ByMonth]
+    as_of: datetime | None
+
+
+class RequestIn(Asking):
+    """What is asked for: `gpu_minutes` is all of it afterwards, not the difference."""
+
+    kind: KindName
+    why: Text = Field(min_length=1, max_length=4000)
+    allocation: Text | None = Field(None, max_length=31, description="Its code; for a new one, null.")
+    title: Text = Field("", max_length=120)
+    funding: Amount | None = None
+    gpus_at_once: Limit = None
+    gpu_minutes: Limit = None
+    starts_on: Day | None = None
+    ends_on: Day | None = None
+
+
+class CommentIn(Asking):
+    """Something to say."""
+
+    text: Text = Field(min_length=1, max_length=4000)
+
+
+class DecisionIn(Asking):
+    """`give`: the amounts asked for, or those said here. `refuse`: with words."""
+
+    decision: Literal["give", "refuse"]
+    answer: Text = Field("", max_length=4000)
+    gpus_at_once: Amount = Field(0)
+    gpu_minutes: Amount = Field(0)
+    starts_on: Day = Field(UNSAID)
+    ends_on: Day = Field(UNSAID)
+
+
+class CommentOut(Schema):
+    """Something somebody said."""
+
+    login: str
+    at: datetime
+    text: str
+
+
+class RequestOut(Schema):
+    """A request and how it stands."""
+
+    pk: UUID
+    kind: str
+    state: str
+    allocation: str | None
+    title: str
+    funding: int | None
+    gpus_at_once: int | None
+    gpu_minutes: int | None
+    starts_on: date | None
+    ends_on: date | None
+    why: str
+    asked_by: str
+    asked_at: datetime
+    answer: str
+    decided_by: str | None
+    decided_at: datetime | None
+
+
+class RequestDetail(RequestOut):
+    """With all that was said about it."""
+
+    comments: list[CommentOut]
+
+
+def usage_out(people: list[Part], months: Any) -> dict[str, Any]:
+    """Both tables."""
+
+    def plain(one: Part) -> dict[str, Any]:
+        return {"gpu_hours": one.gpu_hours, "cpu_hours": one.cpu_hours, "jobs": one.jobs}
+
+    def person(one: Part) -> dict[str, Any]:
+        return plain(one) | {"login": one.label, "name": one.name, "outside_gpu_hours": one.outside_hours}
+
+    return {
+        "people": [person(one) for one in people],
+        "months": [plain(one) | {"month": f"{month:%Y-%m}", "gpu_type": kind} for month, kind, one in months],
+        "as_of": max((one.as_of for one in people if one.as_of), default=None),
+    }
+
+
+def request_out(row: AllocationRequest) -> dict[str, Any]:
+    """One request."""
+    plain = ("pk", "kind", "state", "title", "gpus_at_once", "gpu_minutes", "starts_on", "ends_on", "why", "asked_at",
+             "answer", "decided_at")  # fmt: skip
+    return {name: getattr(row, name) for name in plain} | {
+        "allocation": row.allocation.code if row.allocation else None, "funding": row.funding_id,
+        "asked_by": row.asked_by.username, "decided_by": row.decided_by.username if row.decided_by else None,
+    }  # fmt: skip
+
+
+def funding_of(project_id: int, pk: int | None) -> FundingSource | None:
+    """A funding source of the project. Raises FundingSource.DoesNotExist."""
+    return None if pk is None else FundingSource.objects.get(project=project_id, pk=pk)
+
+
+def spendable(project_id: int, code: str | None) -> Allocation | None:
+    """An allocation of the project that is not closed. Raises Allocation.DoesNotExist."""
+    return None if code is None else Allocation.objects.get(project=project_id, code=code, closed_at=None)
