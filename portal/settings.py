@@ -203,6 +203,12 @@ if MAIL_IS_ON:
     DEFAULT_FROM_EMAIL = _mail.pop("OPTIONS", {}).get("FROM") or DEFAULT_FROM_EMAIL
     vars().update({name: value for name, value in _mail.items() if value})
 
+# --- the sealer of the trail (manage.py seal) ---------------------------------------------------------------------
+SEAL_KEY: str = env.str("BANCADA_SEAL_KEY", default="")  # Ed25519, PEM; readable by the sealer alone
+SEAL_FILE: str = env.str("BANCADA_SEAL_FILE", default="")  # checkpoints are appended here: a mount of another host
+SEAL_SYSLOG: str = env.str("BANCADA_SEAL_SYSLOG", default="")  # tls://host:6514
+SEAL_SYSLOG_CA: str = env.str("BANCADA_SEAL_SYSLOG_CA", default="")
+
 # --- sign-in throttling: failures within the cool-off of a login from one source, of a login, of a source -----------
 SIGN_IN_LIMITS: dict[str, int] = {
     "pair": env.int("BANCADA_SIGN_IN_PAIR", default=5),

@@ -5,12 +5,6 @@ import pgtrigger.compiler
 import pgtrigger.migrations
 from django.db import migrations, models
 
-# The transaction that wrote an event, by the server's own word: the sealer waits for those that may still commit.
-XID = """
-ALTER TABLE audit_auditevent ADD COLUMN xid xid8 NOT NULL DEFAULT pg_current_xact_id();
-CREATE INDEX audit_xid ON audit_auditevent (xid);
-"""
-
 
 class Migration(migrations.Migration):
     dependencies = [
@@ -18,7 +12,6 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.RunSQL(XID, "ALTER TABLE audit_auditevent DROP COLUMN xid"),
         migrations.CreateModel(
             name="AuditSeal",
             fields=[

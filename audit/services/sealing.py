@@ -1,7 +1,8 @@
-"""Seal what was committed, in order, without gap; sign where the chain stands. By one process, the sealer.
+"""Seal what was committed, in the order it becomes visible, without gap; sign where the chain stands. By one process.
 
-An event is sealed once no transaction that began before its own can still commit (`xid` against the snapshot's
-horizon): whatever order writers commit in, none is passed over, and none is waited for longer than its writer runs.
+Numbers of events are given at insertion and commits come in any order, so a later number may be there first. Whoever
+inserts holds a lock on the table until its end: once all who held one at some moment are through, nothing below the
+number given out by then can still appear, and the sealer looks above it only (`_Settled`).
 """
 
 from __future__ import annotations
@@ -21,25 +22,50 @@ from audit.services.keys import key_id
 LOCK = 0x7365616C
 AT_A_TIME = 5_000
 _COLUMNS = ", ".join(canonical.FIELDS.values())
-_NEXT = f"""
+_UNSEALED = f"""
 SELECT {_COLUMNS} FROM audit_auditevent e
-WHERE xid >= %s::text::xid8 AND xid < %s::text::xid8
-  AND NOT EXISTS (SELECT FROM audit_auditseal s WHERE s.event_id = e.id)
-ORDER BY id LIMIT {AT_A_TIME}"""  # noqa: S608 - our own column names
-_LEFT = f"""
-SELECT {_COLUMNS} FROM audit_auditevent e
-WHERE NOT EXISTS (SELECT FROM audit_auditseal s WHERE s.event_id = e.id) AND xid < %s::text::xid8
-ORDER BY id LIMIT {AT_A_TIME}"""  # noqa: S608
+WHERE id > %s AND NOT EXISTS (SELECT FROM audit_auditseal s WHERE s.event_id = e.id) ORDER BY id LIMIT {AT_A_TIME}"""  # noqa: S608
+_GIVEN_OUT = "SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence('audit_auditevent', 'id')), 0)"
+_WRITING = """
+SELECT virtualtransaction FROM pg_locks WHERE relation = 'audit_auditevent'::regclass AND mode = 'RowExclusiveLock'
+  AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"""
+
+
+class _Settled:
+    """Below which number everything that will ever be there is there."""
+
+    def __init__(self) -> None:
+        self.below = 0
+        self._next: tuple[int, set[str]] | None = None  # a number given out, and who was writing just after
+
+    def seen(self) -> int:
+        """Asked before events above `below` are read; what has been read, `below` is raised to afterwards."""
+        through = self.below
+        if self._next is not None and not self._next[1] & _writing():
+            through, self._next = self._next[0], None
+        if self._next is None:
+            given = int(_asked(_GIVEN_OUT)[0][0])  # first the number, then who writes: never the other way round
+            self._next = (given, _writing())
+        return through
+
+
+def _writing() -> set[str]:
+    return {row[0] for row in _asked(_WRITING)}
+
+
+def _asked(statement: str, *values: Any) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        return cursor.fetchall()  # type: ignore[no-any-return]
 
 
 @dataclasses.dataclass
 class Sealer:
-    """Where the chain stands. Made once a process; `first` looks at everything that is not sealed, not only the new."""
+    """Where the chain stands. A new one looks at everything that is not sealed."""
 
     seq: int = 0
     chain: bytes = canonical.GENESIS
-    horizon: int = 0  # all older transactions are sealed
-    looked: bool = False
+    settled: _Settled = dataclasses.field(default_factory=_Settled)
 
     @classmethod
     def where_it_stands(cls) -> Sealer:
@@ -49,24 +75,14 @@ class Sealer:
 
     def seal(self) -> int:
         """Seal what is to be sealed now; how many events."""
-        horizon, sealed = _horizon(), 0
-        if horizon < self.horizon:  # another server: a dump was restored
-            self.looked, self.horizon = False, 0
-        while rows := self._unsealed(horizon):
+        through, sealed = self.settled.seen(), 0
+        while rows := _asked(_UNSEALED, self.settled.below):
             self._append(rows)
             sealed += len(rows)
             if len(rows) < AT_A_TIME:
                 break
-        self.looked, self.horizon = True, horizon
+        self.settled.below = through
         return sealed
-
-    def _unsealed(self, horizon: int) -> list[tuple[str | None, ...]]:
-        with connection.cursor() as cursor:
-            if self.looked:
-                cursor.execute(_NEXT, [str(self.horizon), str(horizon)])
-            else:
-                cursor.execute(_LEFT, [str(horizon)])
-            return cursor.fetchall()  # type: ignore[no-any-return]
 
     def _append(self, rows: list[tuple[str | None, ...]]) -> None:
         """All of them or none; what the process remembers moves only once they are committed."""
@@ -103,10 +119,3 @@ def told(row: Checkpoint) -> dict[str, Any]:
         "origin": settings.PUBLIC_URL, "seq": row.seq, "chain": bytes(row.chain).hex(), "at_us": microseconds(row.at),
         "key": row.key_id, "signature": bytes(row.signature).hex(),
     }  # fmt: skip
-
-
-def _horizon() -> int:
-    """The oldest transaction that may still commit: all before it are over."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_snapshot_xmin(pg_current_snapshot())::text")
-        return int(cursor.fetchone()[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -47,8 +48,8 @@ def test_sealed_in_order_and_only_once() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_an_event_whose_writer_is_not_through_is_waited_for() -> None:
-    """The slow writer has the lower number and commits last: it is sealed, with the later one, once it is there."""
+def test_an_event_that_commits_late_is_sealed_when_it_is_there() -> None:
+    """The slow writer has the lower number and commits last: nobody waits for it, and it is not passed over."""
     inside, go_on = threading.Event(), threading.Event()
     user = make_user()
 
@@ -65,20 +66,22 @@ def test_an_event_whose_writer_is_not_through_is_waited_for() -> None:
     thread.start()
     inside.wait(20)
     trail.record(Action.SIGNED_OUT, by=user)
-    assert sealer.seal() == 0
+    assert [sealer.seal() for _ in range(3)] == [1, 0, 0]
     go_on.set()
     thread.join()
-    assert sealer.seal() == 2
-    assert [AuditEvent.objects.get(pk=pk).action for pk in whole_chain()] == [Action.SIGNED_IN, Action.SIGNED_OUT]
+    assert sealer.seal() == 1
+    assert [AuditEvent.objects.get(pk=pk).action for pk in whole_chain()] == [Action.SIGNED_OUT, Action.SIGNED_IN]
 
 
 @pytest.mark.django_db(transaction=True)
 def test_many_writers_at_once_leave_no_gap_and_no_false_alarm() -> None:
+    """With LONG=1 it is a million rows by 64 writers, some minutes."""
+    writers, each = (64, 15_625 * 5 // 4) if os.environ.get("LONG") else (16, 50)
     user = make_user()
     done = threading.Event()
 
     def write(number: int) -> None:
-        for step in range(25):
+        for step in range(each // 5 * 5):
             with transaction.atomic():
                 trail.record(Action.SIGNED_IN, by=user, number=number, step=step)
                 if step % 5 == 4:
@@ -93,12 +96,13 @@ def test_many_writers_at_once_leave_no_gap_and_no_false_alarm() -> None:
         connection.close()
         return total
 
-    with ThreadPoolExecutor(9) as pool:
+    kept = writers * (each // 5 * 4)
+    with ThreadPoolExecutor(writers + 1) as pool:
         sealed = pool.submit(seal)
-        list(pool.map(write, range(8)))
+        list(pool.map(write, range(writers)))
         done.set()
-        assert sealed.result() == 8 * 20
-    assert len(whole_chain()) == AuditEvent.objects.count() == 160
+        assert sealed.result() == kept
+    assert len(whole_chain()) == AuditEvent.objects.count() == kept
 
 
 @pytest.mark.django_db(transaction=True)

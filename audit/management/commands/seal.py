@@ -1,0 +1,64 @@
+"""`manage.py seal`: the sealer. Seals every second, signs every minute, and sends each checkpoint off the host."""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import structlog
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import DatabaseError, close_old_connections, connection
+
+from audit.services import outside
+from audit.services.keys import NoKey, load
+from audit.services.sealing import LOCK, Sealer, told
+
+log = structlog.get_logger(__name__)
+SECOND, MINUTE = 1.0, 60.0
+
+
+class Command(BaseCommand):
+    """One of them at a time; a second one waits for the first to end."""
+
+    help = "Seal the audit trail in order and sign checkpoints with the sealer's key."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Once is for tests and for scripts."""
+        parser.add_argument("--once", action="store_true", help="seal, sign once, and end")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Until told to stop."""
+        try:
+            key = load(Path(settings.SEAL_KEY))
+        except NoKey as error:
+            raise CommandError(f"no key to seal with: {error}") from None
+        stop = threading.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: stop.set())
+        while not stop.is_set():
+            try:
+                self._run(key, stop, once=options["once"])
+            except DatabaseError as error:
+                log.warning("nothing sealed for a moment", why=str(error))
+                close_old_connections()
+                stop.wait(SECOND)
+            if options["once"]:
+                return
+
+    def _run(self, key: Any, stop: threading.Event, *, once: bool) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_lock(%s)", [LOCK])
+        sealer, due = Sealer.where_it_stands(), 0.0
+        while True:
+            sealer.seal()
+            if time.monotonic() >= due:
+                line = json.dumps(told(sealer.checkpoint(key)))
+                outside.send(line)
+                due = time.monotonic() + MINUTE
+            if once or stop.wait(SECOND):
+                return
