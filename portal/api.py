@@ -133,7 +133,7 @@ for refusal in refusals.REFUSALS:
 @api.exception_handler(NotMember)
 def _not_member(request: HttpRequest, error: NotMember) -> HttpResponse:
     said = _("Nobody of the project: %(names)s.") % {"names": str(error)}
-    return problem(422, said, kind="not-member", errors={"login": [said]})
+    return problem(422, said, kind="no-such-member", errors={"login": [said]})
 
 
 @api.exception_handler(NothingToDo)

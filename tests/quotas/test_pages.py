@@ -17,6 +17,7 @@ from access.roles import Role, SiteRole
 from accounts.models import User
 from audit.actions import Action
 from audit.models import AuditEvent
+from jobs import services as jobs
 from projects.models import Project
 from quotas import services as quotas
 from quotas.models import Allocation, AllocationRequest, Enforcement, FundingSource, Share
@@ -274,3 +275,13 @@ def test_pages_with_everything_on_them_ask_eight_times_at_most(project: Project,
     # a rehearsal asks all that the worker's own pass asks, five times whatever the number of projects
     most = dict.fromkeys(found, 8) | {"/operate/differences/next": 9}
     assert len(found) == 10 and {where: n for where, n in found.items() if n > most[where]} == {}
+
+
+def test_a_waiting_job_that_a_share_would_stop_is_named(project: Project, allocation: Allocation) -> None:
+    davi = make_member(project)
+    raw = {"name": "treino-longo", "partition": "gpu", "gpus": 4, "script": "#!/bin/bash\ntrue\n"}
+    spec, spent = jobs.prepare(raw, project=project)
+    jobs.submit(project=project, spec=spec, allocation=spent, by=davi)
+    page, where = pi(project), "/projects/aurora/allocations/main/shares"
+    text = page.post(where, **{f"u{davi.pk}-gpus_at_once": "2"}).content.decode()
+    assert "treino-longo" in text and "It asks for more GPUs at once." in text
