@@ -19,7 +19,9 @@ from stack.services import portal, redis
 
 MOST_BELLS = 50  # a worker that works leaves its queue nearly empty; beat rings twice in five seconds
 BEAT_SAVES = 600.0  # seconds; beat writes its timetable down every three minutes
-FOLLOWER_LOCK = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND granted"
+# the advisory locks of jobs/management/commands/follow_slurm.py and audit/services/sealing.py
+LOCKS = {"follower": 0x62616E63, "sealer": 0x7365616C}
+LOCKED = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND granted AND objid = {}"
 CHECKS: dict[str, Callable[[], bool]] = {
     "web": lambda: get(portal.WEB, "/healthz") == 200,
     "live": lambda: get(portal.LIVE, "/healthz") == 200,
@@ -30,7 +32,8 @@ CHECKS: dict[str, Callable[[], bool]] = {
     "worker-default": lambda: bells("default") < MOST_BELLS,
     "worker-slurm": lambda: bells("slurm") < MOST_BELLS,
     "beat": lambda: min(map(age, Path(f"{portal.RUN}/beat").glob("schedule*")), default=BEAT_SAVES) < BEAT_SAVES,
-    "follower": lambda: follows(),
+    "follower": lambda: holds("follower", "slurm"),
+    "sealer": lambda: holds("sealer", "seal"),
 }
 
 
@@ -81,10 +84,11 @@ def age(path: Path) -> float:
     return time.time() - path.stat().st_mtime
 
 
-def follows() -> bool:
-    """Whether a follower holds the advisory lock; asked with the driver of the portal's own Python."""
-    ask = f"import psycopg; print(psycopg.connect('host={portal.RUN}/pg user=slurm dbname=bancada')"
-    done = subprocess.run([portal.PYTHON, "-c", f'{ask}.execute("{FOLLOWER_LOCK}").fetchone())'], capture_output=True)
+def holds(name: str, role: str) -> bool:
+    """Whether somebody holds this one's advisory lock; asked with the driver of the portal's own Python."""
+    ask = f"import psycopg; print(psycopg.connect('host={portal.RUN}/pg user={role} dbname=bancada')"
+    statement = LOCKED.format(LOCKS[name])
+    done = subprocess.run([portal.PYTHON, "-c", f'{ask}.execute("{statement}").fetchone())'], capture_output=True)
     return done.stdout.startswith(b"(1")
 
 

@@ -15,6 +15,7 @@ from stack.services import directory
 HANDED = {
     "portal": ("django", "metrics", "ldap", "redis-*", "prometheus*"),
     "worker": ("django", "metrics", "ldap", "redis-*", "prometheus*", "ticket.pem"),
+    "sealer": ("django", "metrics", "ldap", "redis-*", "prometheus*", "seal.pem"),
     "signer": ("signer-jwt",),
     "slurm": ("slurm-jwt",),
     "redis": ("redis-broker", "redis-hints"),

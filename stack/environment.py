@@ -33,6 +33,7 @@ def environment(stack: Stack, user: str) -> dict[str, str]:
     env |= _directory(stack) if user in DIRECTORY else {}
     env |= _signer() | {"BANCADA_TICKET_PUBLIC_KEYS": "/srv/var/tickets"} if user in CLUSTER else {}
     env |= {"BANCADA_TICKET_KEY": f"{SECRETS}/ticket.pem"} if user == "slurm" else {}
+    env |= _seals() if user == "seal" else {}
     env |= {"PROMETHEUS_MULTIPROC_DIR": f"{RUN}/web/metrics"} if user == "web" else {}  # its processes count together
     env |= dict(setting.split("=", 1) for setting in stack.settings)
     return env | (_reader() if user in WATCHERS else {})
@@ -46,6 +47,10 @@ def _plain() -> dict[str, str]:
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONPATH": "/srv/bancada",
     }
+
+
+def _seals() -> dict[str, str]:
+    return {"BANCADA_SEAL_KEY": f"{SECRETS}/seal.pem", "BANCADA_SEAL_FILE": "/srv/var/checkpoints/checkpoints.jsonl"}
 
 
 def _signer() -> dict[str, str]:

@@ -11,6 +11,7 @@ from stack import shell
 
 FOLDER = Path("/srv/var/secrets")
 TICKETS = Path("/srv/var/tickets")
+CHECKPOINTS = Path("/srv/var/checkpoints")  # the public key, and what the sealer signs, for those outside
 
 # file, owner, group, mode
 WORDS = (
@@ -41,6 +42,7 @@ def prepare(prometheus: str) -> None:
             shell.write(FOLDER / f"{name}-url", text, user=user, group=group, mode=mode)
     _slurm_key()
     _ticket_key()
+    _seal_key()
 
 
 def word(name: str) -> str:
@@ -53,6 +55,14 @@ def _slurm_key() -> None:
         key = secrets.token_hex(32)
         shell.write(FOLDER / "slurm-jwt", key, user="bancada-slurmctld", mode=0o400)
         shell.write(FOLDER / "signer-jwt", key, user="bancada-signer", mode=0o400)
+
+
+def _seal_key() -> None:
+    """The Ed25519 pair of the trail's sealer: only it signs, whoever verifies needs the public half."""
+    if not (FOLDER / "seal.pem").exists():
+        private = shell.run(["openssl", "genpkey", "-algorithm", "ed25519"])
+        shell.write(CHECKPOINTS / "seal.pub.pem", shell.run(["openssl", "pkey", "-pubout"], text=private))
+        shell.write(FOLDER / "seal.pem", private, user="bancada-seal", mode=0o400)
 
 
 def _ticket_key() -> None:

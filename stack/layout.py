@@ -49,6 +49,7 @@ FOLDERS = (
     ("static", "bancada-owner", "bancada-owner", 0o755),
     ("etc", "root", "root", 0o755),
     ("tickets", "root", "root", 0o755),
+    ("checkpoints", "bancada-seal", "bancada-seal", 0o755),
     ("secrets", "root", "root", 0o711),
     ("home", "root", "root", 0o755),
     ("projects", "root", "root", 0o755),

@@ -37,6 +37,7 @@ WORKER = (
     " --without-gossip --without-mingle --without-heartbeat"
 )
 BEAT = f"-m celery -A portal.celery beat --schedule {RUN}/beat/schedule --loglevel INFO"
+SEALER = "audit/management/commands/seal.py"
 FOLLOWER = "jobs/management/commands/follow_slurm.py"
 CLUSTER = ("slurmrestd", "signer")
 
@@ -65,6 +66,7 @@ TABLE = (
     Process("worker-slurm", "slurm", f"{WORKER} -Q slurm -n slurm@%h", "portal/celery.py", [*STORES, *CLUSTER]),
     Process("beat", "beat", f"{BEAT} --pidfile=", "portal/celery.py", STORES),
     Process("follower", "follower", "manage.py follow_slurm --skip-checks", FOLLOWER, [*STORES, *CLUSTER]),
+    Process("sealer", "seal", "manage.py seal --skip-checks", SEALER, ["postgres"]),
 )
 
 

@@ -89,7 +89,11 @@ def test_only_the_slurm_worker_and_the_follower_reach_slurm(services: dict[str, 
 
 
 def test_no_two_containers_but_init_share_the_key_of_tokens(services: dict[str, Any]) -> None:
-    for volume, owner in (("secrets-signer", "signer"), ("secrets-worker", "worker-slurm")):
+    for volume, owner in (
+        ("secrets-signer", "signer"),
+        ("secrets-worker", "worker-slurm"),
+        ("secrets-sealer", "sealer"),
+    ):
         assert {name for name, service in services.items() if volume in mounts(service)} == {"init", owner}
 
 
@@ -105,7 +109,7 @@ def test_every_volume_is_prepared_by_init_where_it_is_used(services: dict[str, A
 
 def test_every_database_role_that_signs_in_has_a_container(services: dict[str, Any]) -> None:
     users = {service.get("user", "").removeprefix("bancada-") for service in services.values()}
-    assert set(ROLES) - {"seal"} <= users
+    assert set(ROLES) <= users
 
 
 def test_every_image_comes_from_debian_or_from_this_file(services: dict[str, Any]) -> None:
