@@ -25,23 +25,35 @@ class Watcher(AsyncWebsocketConsumer):
 
     permission = Permission.JOB_VIEW
     watch: watching.Watch
+    tasks: tuple[asyncio.Task[None], ...] = ()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """However it ends, also by an error: it does not count any more, and nothing of it goes on."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            if self.tasks:
+                live.count_out(self.watch.user_id)
+            for task in self.tasks:
+                task.cancel()
 
     async def connect(self) -> None:
         """Let in who may watch; a denial is answered by portal.sockets."""
         self.watch = await self._ask()
         await self.accept()
+        self.tasks = (asyncio.create_task(self._ask_again()),)
         if not live.count_in(self.watch.user_id):
             await self.close(TOO_MANY)
-        self.tasks = [asyncio.create_task(self._ask_again())]
+        await self._join()
+
+    async def _join(self) -> None:
+        """Hear of the job and of the person; Redis may have forgotten it since."""
         for group in (f"job-{self.watch.job_id}", f"user-{self.watch.user_id}"):
             await self._quietly(self.channel_layer.group_add(group, self.channel_name))
 
     async def disconnect(self, code: int) -> None:
-        """Leave nothing behind."""
-        for task in getattr(self, "tasks", []):
-            task.cancel()
-        if hasattr(self, "watch"):
-            live.count_out(self.watch.user_id)
+        """Hear of nothing any more."""
+        if self.tasks:
             for group in (f"job-{self.watch.job_id}", f"user-{self.watch.user_id}"):
                 await self._quietly(self.channel_layer.group_discard(group, self.channel_name))
 
@@ -60,6 +72,7 @@ class Watcher(AsyncWebsocketConsumer):
         while True:
             await asyncio.sleep(RECHECK)
             await self._check()
+            await self._join()
 
     async def _check(self) -> None:
         """Close as soon as the right is gone; what cannot be asked now is asked again."""
@@ -94,16 +107,18 @@ class LogConsumer(Watcher):
     permission = Permission.LOG_READ
     following: asyncio.Task[None] | None = None
 
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Stop following, however it ends."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            if self.following is not None:
+                self.following.cancel()
+
     async def connect(self) -> None:
         """As every watcher."""
         self.changed = asyncio.Event()
         await super().connect()
-
-    async def disconnect(self, code: int) -> None:
-        """Stop following."""
-        if self.following is not None:
-            self.following.cancel()
-        await super().disconnect(code)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         """A page that says anything but "watch" is none of ours."""

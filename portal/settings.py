@@ -123,7 +123,7 @@ CELERY_BROKER_URL: str = env.str("BANCADA_BROKER_URL", default="memory://")
 HINTS_URL: str = env.str("BANCADA_HINTS_URL", default="")
 CHANNEL_LAYERS: dict[str, Any] = {
     "default": {
-        "BACKEND": "channels_redis.core.RedisChannelLayer",
+        "BACKEND": "portal.hints.PatientLayer",
         "CONFIG": {"hosts": [HINTS_URL], "prefix": "bancada", "capacity": 1000, "expiry": 30},
     }
     if HINTS_URL

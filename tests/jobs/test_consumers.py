@@ -9,9 +9,11 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+import redis
 from asgiref.sync import sync_to_async
 from channels.layers import channel_layers, get_channel_layer
 from channels.testing import WebsocketCommunicator
+from channels_redis.core import RedisChannelLayer
 from django.conf import settings
 from django.db import OperationalError
 from django.test import Client
@@ -23,6 +25,7 @@ from jobs import consumers
 from jobs.hub import Hubs
 from jobs.services import live, reading
 from logs.client import Chunk, Generation
+from portal import hints
 from projects import services as projects
 from tests.factories import make_member, make_project
 from tests.jobs.conftest import Bench
@@ -232,3 +235,36 @@ async def test_a_job_without_output_yet_says_so_and_begins_at_the_hint(
     frames = [await socket.receive_output(timeout=5) for _ in range(3)]
     assert any(frame.get("bytes") == b"begun\n" for frame in frames)
     await socket.disconnect()
+
+
+async def test_a_socket_that_ends_by_an_error_counts_no_longer(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = await sync_to_async(world.session_of)(world.bench.user)
+
+    async def broken(_layer: object, _channel: str) -> dict[str, Any]:
+        await asyncio.sleep(0.2)
+        raise ConnectionError("Redis is gone")
+
+    monkeypatch.setattr(type(get_channel_layer()), "receive", broken)
+    for _ in range(3):
+        socket = world.socket(session)
+        await socket.connect()
+        with pytest.raises(ConnectionError):
+            await socket.receive_output(timeout=5)
+            await socket.wait(5)
+    assert live._sockets[world.bench.user.pk] == 0
+
+
+async def test_while_redis_is_away_sockets_wait_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = 0
+
+    async def receive(_layer: object, _channel: str) -> dict[str, Any]:
+        nonlocal asked
+        asked += 1
+        if asked < 3:
+            raise redis.exceptions.ConnectionError("refused")
+        return {"type": "look", "seq": 4}
+
+    monkeypatch.setattr(RedisChannelLayer, "receive", receive)
+    monkeypatch.setattr(hints, "PAUSE", 0.01)
+    layer = hints.PatientLayer(hosts=["redis://127.0.0.1:1"])
+    assert await asyncio.wait_for(layer.receive("specific.a!b"), 5) == {"type": "look", "seq": 4} and asked == 3
