@@ -20,11 +20,12 @@ from audit.services import canonical
 from audit.services.keys import key_id
 
 LOCK = 0x7365616C
-AT_A_TIME = 5_000
+AT_A_TIME = 2_000
 _COLUMNS = ", ".join(canonical.FIELDS.values())
 _UNSEALED = f"""
 SELECT {_COLUMNS} FROM audit_auditevent e
 WHERE id > %s AND NOT EXISTS (SELECT FROM audit_auditseal s WHERE s.event_id = e.id) ORDER BY id LIMIT {AT_A_TIME}"""  # noqa: S608
+_SEALED = "COPY audit_auditseal (seq, event_id, version, digest, chain) FROM STDIN"
 _GIVEN_OUT = "SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence('audit_auditevent', 'id')), 0)"
 _WRITING = """
 SELECT virtualtransaction FROM pg_locks WHERE relation = 'audit_auditevent'::regclass AND mode = 'RowExclusiveLock'
@@ -75,10 +76,10 @@ class Sealer:
 
     def seal(self) -> int:
         """Seal what is to be sealed now; how many events."""
-        through, sealed = self.settled.seen(), 0
-        while rows := _asked(_UNSEALED, self.settled.below):
+        through, at, sealed = self.settled.seen(), self.settled.below, 0
+        while rows := _asked(_UNSEALED, at):
             self._append(rows)
-            sealed += len(rows)
+            sealed, at = sealed + len(rows), int(rows[-1][0])
             if len(rows) < AT_A_TIME:
                 break
         self.settled.below = through
@@ -91,9 +92,10 @@ class Sealer:
             seq += 1
             digest = canonical.event_digest(row)
             chain = canonical.linked(chain, seq, digest)
-            seals.append(AuditSeal(seq=seq, event_id=int(row[0] or 0), digest=digest, chain=chain))
-        with transaction.atomic():
-            AuditSeal.objects.bulk_create(seals)
+            seals.append((seq, int(row[0] or 0), canonical.VERSION, digest, chain))
+        with transaction.atomic(), connection.cursor() as cursor, cursor.copy(_SEALED) as copy:
+            for seal in seals:
+                copy.write_row(seal)
         self.seq, self.chain = seq, chain
 
     def checkpoint(self, key: Ed25519PrivateKey) -> Checkpoint:
