@@ -80,7 +80,7 @@ def somebody(login: str, person: int | None = None) -> dict[str, str]:
 def numbers_of(login: str) -> list[int]:
     """Everybody who has, or had, this login, by number."""
     seen = Identity.objects.filter(kind=LOGIN, value=login, person_id__isnull=False)
-    return sorted(set(seen.values_list("person_id", flat=True)))
+    return sorted({number for number in seen.values_list("person_id", flat=True) if number is not None})
 
 
 def name_all(events: Iterable[AuditEvent]) -> list[AuditEvent]:

@@ -145,11 +145,11 @@ class AuditEvent(models.Model):
         """The kind of door it came through, in words."""
         return _words(Channel, self.channel)
 
-    def get_action_display(self) -> str:  # type: ignore[no-redef]
+    def get_action_display(self) -> str:
         """In words. Django's own way translates the whole catalogue for every row."""
         return _words(Action, self.action)
 
-    def get_outcome_display(self) -> str:  # type: ignore[no-redef]
+    def get_outcome_display(self) -> str:
         """In words."""
         return _words(Outcome, self.outcome)
 

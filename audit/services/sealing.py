@@ -57,7 +57,7 @@ def _writing() -> set[str]:
 def _asked(statement: str, *values: Any) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(statement, values)
-        return cursor.fetchall()  # type: ignore[no-any-return]
+        return cursor.fetchall()
 
 
 @dataclasses.dataclass

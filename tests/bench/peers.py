@@ -34,8 +34,8 @@ SELECT p.id, u.id, CASE WHEN m = 0 THEN 'pi' ELSE 'researcher' END, now(), '', '
 FROM generate_series(1, %(count)s) g, generate_series(0, %(members)s - 1) m, projects_project p, accounts_user u
 WHERE p.code = 'bench' || g AND u.username = 'bench' || (1 + (g * 7 + m * 331) %% (2 * %(count)s));
 INSERT INTO quotas_allocation (project_id, code, title, qos, starts_on, gpu_minutes, used_gpu_minutes, is_default,
-  gpus_by_type, gpu_minutes_by_type, partitions, deny_on_limit, is_shared)
-SELECT id, 'main', 'Main', code || '-main', current_date, 60000, 0, true, '{}', '{}', '{}', false, false
+  gpus_by_type, gpu_minutes_by_type, partitions, deny_on_limit, is_shared, warned_level, mailed_level)
+SELECT id, 'main', 'Main', code || '-main', current_date, 60000, 0, true, '{}', '{}', '{}', false, false, 0, 0
 FROM projects_project WHERE code LIKE 'bench%%';
 """
 _EMPTY = """

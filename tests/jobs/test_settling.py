@@ -128,7 +128,8 @@ def test_a_great_array_comes_in_over_several_looks_in_few_statements(
     with CaptureQueriesContext(connection) as queries:
         discovery.meet(cluster.gateway(), bench.cluster, array)
     assert Handover.objects.filter(job__name="sweep").count() == 60
-    assert len([one for one in queries if "INSERT" in one["sql"]]) == 7  # jobs, hand-overs, events, twice; their owner, once
+    inserts = [one for one in queries if "INSERT" in one["sql"]]
+    assert len(inserts) == 7  # jobs, hand-overs, events, twice; their owner, once
     discovery.meet(cluster.gateway(), bench.cluster, array[60:])
     assert Handover.objects.filter(job__name="sweep").count() == 100
 
