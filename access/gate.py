@@ -121,11 +121,10 @@ class Scoped(Generic[M]):
             row = self._statement.first(person=user.pk, now=timezone.now(), **key)
         site = {str(p) for p in site_permissions(getattr(user, "site_role", ""))}
         rights = frozenset(site | set(row.granted if row else ()))
-        model = self._build(**key).model
-        if row is None or cast(Gated, model).gate_view not in rights:
-            raise NotFound(permission, model._meta.label_lower, key)
+        if row is None or row.gate_view not in rights:
+            raise NotFound(permission, self._build(**key).model._meta.label_lower, key)
         if permission not in rights:
-            raise Refused(permission, model._meta.label_lower, key)
+            raise Refused(permission, row._meta.label_lower, key)
         return row, rights
 
     def _with_grants(self, person: int, now: datetime, **key: Any) -> QuerySet[M]:

@@ -8,12 +8,12 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import SESSION_KEY
-from django.contrib.sessions.backends.db import SessionStore
 from django.http import HttpRequest, HttpResponse
 
 from access.compiled import Fixed
 from accounts import activity, services
 from accounts.models import User
+from accounts.sessions import SessionStore
 
 ANYBODY = Fixed(lambda pk: User.objects.filter(pk=pk))
 Next = Callable[[HttpRequest], HttpResponse]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime, time
+from functools import cache
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -13,14 +15,21 @@ from django.utils.dateparse import parse_date
 from django.views.decorators.http import require_safe
 
 from access import gate
+from access.compiled import Fixed
 from access.errors import NotFound
 from access.permissions import Permission
 from audit import trail
 from audit.actions import Action, Outcome
 from audit.identities import name_all, numbers_of
-from audit.models import AuditEvent, EventQuerySet
+from audit.models import AuditEvent
 
 PAGE = 50
+# what the list can be narrowed by, and how
+_FIELDS = {
+    "who": "actor_id__in", "action": "action", "outcome": "outcome", "project": "project_code",
+    "project_id": "project_id", "correlation": "correlation", "since": "at__gte", "until": "at__lte",
+    "before": "pk__lt",
+}  # fmt: skip
 
 
 @login_required
@@ -29,13 +38,13 @@ def events(request: HttpRequest) -> HttpResponse:
     """The whole trail, for whoever may read it; a project's own is `jobs.views.project.trail`."""
     if not gate.site_can(request.user, Permission.TRAIL_READ):
         raise NotFound(Permission.TRAIL_READ, "audit.auditevent", {})
-    return page(request, AuditEvent.objects.all())
+    return page(request)
 
 
-def page(request: HttpRequest, rows: EventQuerySet, *, project: Any = None) -> HttpResponse:
-    """One page of these events, filtered as asked; recorded as a read of the trail."""
+def page(request: HttpRequest, *, project: Any = None) -> HttpResponse:
+    """One page of the trail, or of a project's, filtered as asked; recorded as a read of it."""
     asked = _asked(request)
-    found = name_all(_filtered(rows, asked).before(asked["before"])[: PAGE + 1])
+    found = name_all(_found(asked, project))
     trail.record(Action.TRAIL_READ, by=request.user, project=project, filter={k: v for k, v in asked.items() if v})
     context = asked | {
         "project_row": project,
@@ -69,18 +78,27 @@ def _day(text: str) -> str:
     return day.isoformat() if day else ""
 
 
-def _filtered(rows: EventQuerySet, asked: dict[str, Any]) -> EventQuerySet:
-    exact = {"action": "action", "outcome": "outcome", "project_code": "project"}
-    rows = rows.filter(**{field: asked[name] for field, name in exact.items() if asked[name]})
-    if asked["who"]:  # by number, which is what the index knows
-        rows = rows.filter(actor_id__in=numbers_of(asked["who"]))
-    if asked["correlation"]:
-        rows = rows.filter(correlation=asked["correlation"])
-    if asked["since"]:
-        rows = rows.filter(at__gte=_local(asked["since"], time.min))
-    if asked["until"]:
-        rows = rows.filter(at__lte=_local(asked["until"], time.max))
-    return rows
+def _found(asked: dict[str, Any], project: Any) -> list[AuditEvent]:
+    """One more than a page."""
+    values = {name: asked[name] for name in _FIELDS if asked.get(name)}
+    values |= {"project_id": project.pk} if project else {}
+    for name, at in (("since", time.min), ("until", time.max)):
+        if name in values:
+            values[name] = _local(values[name], at)
+    if "who" in values:  # by number, which is what the index knows, and how many there are differs
+        return list(_narrowed(**values | {"who": numbers_of(values["who"])}))
+    return _listing(frozenset(values)).all(**values)
+
+
+@cache
+def _listing(_names: frozenset[str]) -> Fixed[AuditEvent]:
+    """The list by these filters, whatever their values."""
+    return Fixed(_narrowed, kept=False)
+
+
+def _narrowed(**values: Any) -> QuerySet[AuditEvent]:
+    rows = AuditEvent.objects.filter(**{_FIELDS[name]: value for name, value in values.items()})
+    return rows.order_by("-pk")[: PAGE + 1]
 
 
 def _local(day: str, at: time) -> datetime:

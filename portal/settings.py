@@ -149,7 +149,7 @@ AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "accounts.dire
 AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = []
 LOGIN_URL, LOGIN_REDIRECT_URL, LOGOUT_REDIRECT_URL = "accounts:sign_in", "home", "accounts:sign_in"
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.PBKDF2PasswordHasher"]
-SESSION_ENGINE = "django.contrib.sessions.backends.db"
+SESSION_ENGINE = "accounts.sessions"
 SESSION_IDLE_SECONDS: int = env.int("BANCADA_SESSION_IDLE_SECONDS", default=8 * 3600)  # without an act of the person
 SESSION_ABSOLUTE_SECONDS: int = env.int("BANCADA_SESSION_ABSOLUTE_SECONDS", default=7 * 24 * 3600)
 SESSION_COOKIE_AGE = SESSION_ABSOLUTE_SECONDS  # idle time is kept on our side: accounts.activity

@@ -21,7 +21,6 @@ from access.roles import Role
 from accounts.http import SignedInRequest
 from accounts.models import User
 from audit import views as audit
-from audit.models import AuditEvent
 from jobs import ticks
 from jobs.models import Job
 from jobs.services.leaving import RUNNING
@@ -129,4 +128,4 @@ def people_of(row: Any, user: User) -> dict[str, Any]:
 def trail(request: SignedInRequest, code: str) -> HttpResponse:
     """What happened in one project, for those who answer for it."""
     row = gate.fetch(Project.objects, request.user, Permission.TRAIL_READ, code=code)
-    return audit.page(request, AuditEvent.objects.filter(project_id=row.pk), project=row)
+    return audit.page(request, project=row)
