@@ -31,7 +31,8 @@ class Asked:
 
 def page(asked: Asked, after: str = "") -> QuerySet[Project]:
     """The rows after this cursor; each with `members`, `pis`, `unfinished` jobs and `running`."""
-    rows = _filtered(Project.objects.select_related("enforcement"), asked).annotate(
+    plain = Project.objects.select_related("enforcement").defer("enforcement__seen", "enforcement__differences")
+    rows = _filtered(plain, asked).annotate(
         members=_count(Membership.objects.active()),
         unfinished=_count(Job.objects.open()),
         running=_count(Job.objects.open().filter(state__in=RUNNING)),

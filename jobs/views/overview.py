@@ -26,7 +26,7 @@ from projects import tables
 from projects.models import ProjectRequest, ProjectState, RequestState
 from quotas.models import AllocationRequest
 
-PAGE = 50
+PAGE = 25
 REQUESTS = 200
 
 
