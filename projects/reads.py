@@ -24,9 +24,9 @@ ANSWER_SHOWN = timedelta(days=30)  # how long an answer stays on the page of who
 _NAME = Coalesce(NullIf(F("user__display_name"), Value("")), F("user__username"))
 
 
-def pis_of() -> ArraySubquery:
+def pis_of(now: datetime | None = None) -> ArraySubquery:
     """The names of each project's PIs."""
-    rows = Membership.objects.active().filter(project=OuterRef("pk"), role=Role.PI).order_by("starts_at", "pk")
+    rows = Membership.objects.active(now).filter(project=OuterRef("pk"), role=Role.PI).order_by("starts_at", "pk")
     return ArraySubquery(rows.annotate(name=_NAME).values("name"))
 
 

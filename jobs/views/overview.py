@@ -50,13 +50,14 @@ def projects(request: SignedInRequest) -> HttpResponse:
     """All projects."""
     operator(request)
     asked = _asked(request)
-    found = list(rows_of.page(asked, request.GET.get("after", "")[:300])[: PAGE + 1])
+    after = request.GET.get("after", "")[:300]
+    found = list(rows_of.page(asked, after)[: PAGE + 1]) if after else rows_of.first(asked, PAGE + 1)
     shown = found[:PAGE]
     context = {
         "asked": asked,
         "lines": [Line(row, _ticks(row)) for row in shown],
         "next": _query(asked, rows_of.cursor(asked, shown[-1])) if len(found) > PAGE else "",
-        "first": _query(asked) if request.GET.get("after") else "",
+        "first": _query(asked) if after else "",
         "columns": _columns(asked),
         "csv": _query(asked),
         "states": ProjectState.choices,
