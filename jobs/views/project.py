@@ -29,7 +29,7 @@ from projects.models import Membership, Project
 from quotas import panels, standing
 from quotas import reads as quota_reads
 
-RECENT = 20
+RECENT = 12
 # what the pages of a project ask whether a person may do it
 MAY = {
     "may_submit": Permission.JOB_SUBMIT,
