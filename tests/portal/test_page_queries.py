@@ -14,7 +14,11 @@ from tests.browser import bench
 
 MOST = 8
 READS = ("SELECT", "(SELECT", "SAVEPOINT", "RELEASE")
-RECORDED = {"/audit/", "/projects/seg-rm/trail", "/jobs/{eval-atlas}?tab=events"}  # reading the trail is an event itself
+RECORDED = {
+    "/audit/",
+    "/projects/seg-rm/trail",
+    "/jobs/{eval-atlas}?tab=events",
+}  # reading the trail is an event itself
 PAGES = [
     ("researcher", "/"),
     ("newcomer", "/"),

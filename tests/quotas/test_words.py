@@ -64,7 +64,14 @@ def test_each_kind_of_step_has_its_sentence(kind: str, more: dict[str, Any], tex
 
 
 def test_differences_name_both_sides() -> None:
-    line = {"user": "", "partition": "", "qos": "visao-main", "field": "gpus_by_type", "wanted": {"h100": 4}, "there": {}}
+    line = {
+        "user": "",
+        "partition": "",
+        "qos": "visao-main",
+        "field": "gpus_by_type",
+        "wanted": {"h100": 4},
+        "there": {},
+    }
     gone = {"user": "ana", "partition": "gpu", "qos": "", "field": "missing", "wanted": "", "there": None}
     said = words.differences([line, gone], TITLES)
     assert [(one.text, one.lines[0].before, one.lines[0].after) for one in said] == [
