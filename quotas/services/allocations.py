@@ -138,7 +138,7 @@ def _store(share: Share, wanted: dict[str, int | None]) -> Share | None:
 def add_funding(*, project: Project, by: User | None, **fields: Any) -> FundingSource:
     """A funding source; `fields` are FundingSource's own. Raises ValidationError."""
     source = FundingSource(project=project, **fields)
-    source.full_clean()
+    _checked(source)
     source.save()
     trail.record(Action.FUNDING_ADDED, by=by, about=source, project=project, number=source.number)
     return source
@@ -151,7 +151,7 @@ def change_funding(*, source: FundingSource, by: User | None, **fields: Any) -> 
     before = {name: getattr(row, name) for name in fields}
     for name, value in fields.items():
         setattr(row, name, value)
-    row.full_clean()
+    _checked(row)
     row.save(update_fields=list(fields))
     trail.record(Action.FUNDING_CHANGED, by=by, about=row, project=row.project, before=before, after=fields)
     return row
@@ -169,12 +169,26 @@ def _check(row: Allocation) -> None:
         errors["partitions"] = _("The project does not have all of these queues.")
     if row.funding is not None and row.funding.project_id != row.project_id:
         errors["funding"] = _("The funding source belongs to another project.")
+    errors |= _backwards(row)
     for name in ("gpus_by_type", "gpu_minutes_by_type"):
         if not _amounts(getattr(row, name)):
             errors[name] = _("Give each GPU type a whole number.")
     if errors:
         raise ValidationError(errors)
     row.full_clean()
+
+
+def _backwards(row: Allocation | FundingSource) -> dict[str, str]:
+    if row.starts_on is not None and row.ends_on is not None and row.ends_on < row.starts_on:
+        return {"ends_on": _("The last day comes before the first.")}
+    return {}
+
+
+def _checked(source: FundingSource) -> None:
+    """Raises ValidationError."""
+    if errors := _backwards(source):
+        raise ValidationError(errors)
+    source.full_clean()
 
 
 def _amounts(value: Any) -> bool:

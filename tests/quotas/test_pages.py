@@ -141,7 +141,7 @@ def test_an_allocation_is_created_changed_and_closed(project: Project, allocatio
     ("change", "words"),
     [
         ({"code": "main"}, "already exists"), ({"code": "Não"}, "lower-case"), ({"title": ""}, "required"),
-        ({"ends_on": f"{TODAY - timedelta(days=1)}"}, "allocation_ends_after_start"), ({"gpu_minutes": "x"}, "Enter a number"),
+        ({"ends_on": f"{TODAY - timedelta(days=1)}"}, "The last day comes before the first."), ({"gpu_minutes": "x"}, "Enter a number"),
         ({"partitions": "secret"}, "not one of the available choices"), ({"funding": "99"}, "not one of the available"),
     ],
 )  # fmt: skip
