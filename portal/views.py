@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_POST, require_safe
 from django.views.i18n import set_language
 
 from access.permissions import OWN_PERMISSIONS, PROJECT_PERMISSIONS, Scope, codename
@@ -51,6 +51,7 @@ def language(request: HttpRequest) -> HttpResponse:
     return set_language(request)
 
 
+@require_safe
 def help_page(request: HttpRequest) -> HttpResponse:
     """Roles, states, reasons, limits, output, tokens and keys; open to whoever is about to sign in as well."""
     return render(

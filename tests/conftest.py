@@ -103,3 +103,10 @@ def roles(db: None) -> Iterator[Roles]:
     switch = Roles()
     yield switch
     switch.use(None)
+
+
+def pytest_terminal_summary(terminalreporter: object) -> None:
+    """What the matrix tried, wherever its tests ran."""
+    from tests.matrix import summary
+
+    summary.say(terminalreporter)

@@ -9,7 +9,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_http_methods, require_POST
 
 from access import gate
 from access.ids import uuid7
@@ -33,6 +33,7 @@ FIELD_OF_LIMIT = {
 
 
 @login_required
+@require_http_methods(["GET", "POST"])
 def submit(request: SignedInRequest) -> HttpResponse:
     """The form (GET), and the request it makes (POST)."""
     code = _typed((request.POST if request.method == "POST" else request.GET).get("project", ""))

@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django.views.decorators.http import require_safe
 
 from access import gate
 from access.permissions import Permission
@@ -32,6 +33,7 @@ OVER = gate.Listing(_over, most=20)
 
 
 @login_required
+@require_safe
 def home(request: SignedInRequest) -> HttpResponse:
     """The person's own bench."""
     me = request.user

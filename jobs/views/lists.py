@@ -10,6 +10,7 @@ from django.contrib.auth.decorators import login_required
 from django.db.models import Count, Subquery
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.views.decorators.http import require_safe
 
 from access import gate
 from access.permissions import Permission
@@ -25,6 +26,7 @@ OF_NODE = 500  # running jobs the cluster page reads at the most
 
 
 @login_required
+@require_safe
 def jobs(request: SignedInRequest) -> HttpResponse:
     """Jobs the person may see: own by default, a project's on request; newest first."""
     asked = _asked(request)
@@ -101,6 +103,7 @@ RUNNING = gate.Listing(
 
 
 @login_required
+@require_safe
 def cluster(request: SignedInRequest) -> HttpResponse:
     """Nodes, their GPUs, the partitions and their queues, as last seen."""
     running = RUNNING.allowing(request.user, Permission.JOB_VIEW)

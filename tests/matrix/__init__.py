@@ -1,0 +1,1 @@
+"""Whose is what: every route × every kind of person × every method × own, beside, other, absent; `make matrix`."""

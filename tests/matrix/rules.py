@@ -1,0 +1,307 @@
+"""The declarations: what each route asks of whoever calls it, and what an empty but lawful call answers.
+
+A new page, API operation or socket is declared here; without it the run fails. The address is made from the names in
+it: `code` is the project's, `pk` the row that the rule names, `login` a member's, and so on (tests/matrix/people.py).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Any
+
+
+class Kind(StrEnum):
+    """The kinds of door."""
+
+    PAGE = "page"
+    API = "api"
+    SOCKET = "socket"
+
+
+# What must be held to see that there is something. Else the name of a permission, on the project of the address;
+# with `site:` before it, by a role on the site; with `anywhere:`, in some project at least.
+ANYBODY = "anybody"
+SIGNED_IN = "signed in"
+MINE = "mine"  # the row is the person's own
+LISTED = "listed"  # the project lets itself be found
+EVERY = "GET POST PUT PATCH DELETE"
+
+
+@dataclasses.dataclass(frozen=True)
+class Rule:
+    """One route with one method. `act`: what it takes beyond seeing ("a|b": one of them); `ok`: what success answers.
+
+    `alike`: everybody gets `ok`, and who lacks this permission sees no difference to a project that is not there.
+    `scope`: what a token needs. `otherwise(person, place)`: another status than the rule's, or None.
+    """
+
+    kind: Kind
+    route: str
+    method: str
+    see: str
+    act: str = ""
+    ok: int = 200
+    name: str = ""  # of this variant of the route
+    pk: str = ""
+    body: Any = None
+    query: str = ""
+    args: dict[str, Any] = dataclasses.field(default_factory=dict)
+    scope: str = ""
+    alike: str = ""
+    is_somebodys: bool = False
+    otherwise: Callable[[str, str], int | None] | None = None
+
+    @property
+    def is_asked(self) -> bool:
+        """About a request for a project, which belongs to no place: it is there, or it is not."""
+        return self.pk == "asked"
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, (self.method, self.route, self.name)))
+
+
+def page(route: str, methods: str, see: str, act: str = "", ok: int = 200, **more: Any) -> list[Rule]:
+    """The same for each of these methods."""
+    return [Rule(Kind.PAGE, route, method, see, act, ok, **more) for method in methods.split()]
+
+
+def api(route: str, method: str, see: str, act: str = "", ok: int = 200, **more: Any) -> list[Rule]:
+    """Reading takes the scope `read`, changing `manage`, where nothing else is said."""
+    more.setdefault("scope", "read" if method == "GET" else "manage")
+    return [Rule(Kind.API, route, method, see, act, ok, **more)]
+
+
+def socket(route: str, see: str, act: str = "", **more: Any) -> list[Rule]:
+    """A socket that opens and stays open."""
+    return [Rule(Kind.SOCKET, route, "GET", see, act, **more)]
+
+
+def signed_in_already(person: str, _place: str) -> int | None:
+    """The sign-in page sends those home who are signed in."""
+    return None if person in ("nobody", "disabled", "reader") else 302
+
+
+def no_membership(person: str, _place: str) -> int | None:
+    """Who sees projects by a role on the site has no membership to look at."""
+    return 404 if person in ("operator", "auditor") else None
+
+
+def has_a_project(person: str, _place: str) -> int | None:
+    """Who may submit nowhere is told so, whatever else the address says."""
+    return 200 if person in ("outsider", "removed", "expired", "operator", "auditor") else None
+
+
+def asked_for_it(person: str, place: str) -> int | None:
+    """Whoever asked for a job sees what became of it."""
+    return 200 if person == "owner" and place == "own" else None
+
+
+COMMENTS = "allocation_request|project_manage"
+SELF: dict[str, Any] = {"name": "one's own", "args": {"login": "{self}"}}
+
+PAGES = [
+    *page("home", "GET", SIGNED_IN),
+    *page("help", "GET", ANYBODY),
+    *page("set_language", "POST", ANYBODY, ok=302),
+    *page("healthz", "GET", ANYBODY),
+    *page("readyz", "GET", ANYBODY),
+    *page("metrics", "GET", ANYBODY, ok=401),  # no person's: Prometheus has a token of its own
+    *page("api-absent", EVERY, ANYBODY, ok=404, args={"rest": "v2/jobs"}),
+    *page("api-absent", EVERY, ANYBODY, ok=404, name="root"),
+    *page("api-v1:api-root", EVERY, ANYBODY, ok=404),
+    *page("api-v1:openapi-json", EVERY, ANYBODY),
+    *page("accounts:sign_in", "GET", ANYBODY, otherwise=signed_in_already),
+    *page("accounts:sign_in", "POST", ANYBODY),
+    *page("accounts:must_change", "GET", ANYBODY, ok=302),
+    *page("accounts:sign_out", "POST", ANYBODY, ok=302),
+    *page("accounts:sessions", "GET", SIGNED_IN),
+    *page("accounts:end_sessions", "POST", SIGNED_IN, ok=302),
+    *page("accounts:end_session", "POST", MINE, ok=302, pk="session"),
+    *page("accounts:tokens", "GET POST", SIGNED_IN),
+    *page("accounts:revoke_token", "POST", MINE, ok=302, pk="token"),
+    *page("accounts:preferences", "GET", SIGNED_IN),
+    *page("accounts:preferences", "POST", SIGNED_IN, ok=302),
+    *page("jobs:list", "GET", SIGNED_IN),
+    *page("jobs:list", "GET", SIGNED_IN, name="of a project", query="whose=all&project={code}", alike="job_view"),
+    *page("jobs:submit", "GET", SIGNED_IN),
+    *page("jobs:submit", "GET", "project_view", "job_submit", name="of a project", query="project={code}"),
+    *page("jobs:submit", "GET", "job_view", name="like another", query="like={job}", otherwise=has_a_project),
+    *page("jobs:submit", "POST", "project_view", "job_submit", 422, body={"project": "{code}"}),
+    *page(
+        "jobs:submit", "POST", "project_view", "job_submit", 422, name="with an allocation",
+        body={"project": "{code}", "name": "x", "partition": "gpu", "gpus": "1", "allocation": "{allocation}",
+              "memory_gb": "0", "script": "#!/bin/bash\ntrue\n"},
+    ),
+    *page("jobs:detail", "GET", "job_view", pk="job"),
+    *page("jobs:detail", "GET", "job_view", pk="job", name="request", query="tab=request"),
+    *page(
+        "jobs:detail", "GET", "job_view", "trail_read", pk="job", name="events", query="tab=events",
+        otherwise=asked_for_it,
+    ),
+    *page("jobs:live", "GET", "job_view", pk="job"),
+    *page("jobs:cancel", "POST", "job_view", "job_cancel", 302, pk="job"),
+    *page("jobs:log", "GET", "job_view", "log_read", pk="job"),
+    *page("jobs:log_find", "GET", "job_view", "log_read", pk="job", query="q=epoch"),
+    *page("jobs:log_download", "GET", "job_view", "log_read", pk="job"),
+    *page("cluster:overview", "GET", SIGNED_IN),
+    *page("audit:list", "GET", "site:trail_read"),
+    *page("projects:list", "GET", SIGNED_IN),
+    *page("projects:list", "GET", SIGNED_IN, name="search", query="q={code}", alike="project_view"),
+    *page("projects:detail", "GET", "project_view"),
+    *page("projects:trail", "GET", "project_view", "trail_read"),
+    *page("projects:people", "GET", "project_view", "member_manage"),
+    *page("projects:people", "POST", "project_view", "member_manage", 422),
+    *page("projects:member", "GET", "project_view", "member_manage"),
+    *page("projects:member", "GET", "project_view", otherwise=no_membership, **SELF),
+    *page("projects:change_member", "POST", "project_view", "member_manage", 422),
+    *page("projects:change_member", "POST", "project_view", "member_manage", 422, otherwise=no_membership, **SELF),
+    *page("projects:remove_member", "POST", "project_view", "member_manage", 422),
+    *page("projects:remove_member", "POST", "project_view", ok=422, otherwise=no_membership, **SELF),
+    *page("projects:join", "GET", LISTED),
+    *page("projects:join", "POST", LISTED, ok=422),
+    *page("projects:let_in", "POST", "project_view", "member_manage", 302, pk="join"),
+    *page("projects:turn_away", "POST", "project_view", "member_manage", 302, pk="join"),
+    *page("projects:edit", "GET", "project_view", "project_manage"),
+    *page("projects:edit", "POST", "project_view", "project_manage", 422),
+    *page("projects:listing", "POST", "project_view", "project_lead", 302),
+    *page("projects:archive", "GET", "project_view", "project_manage"),
+    *page("projects:archive", "POST", "project_view", "project_manage", 302),
+    *page("ask:list", "GET", SIGNED_IN),
+    *page("ask:project", "GET", SIGNED_IN),
+    *page("ask:project", "POST", SIGNED_IN, ok=422),
+    *page("ask:withdraw", "POST", MINE, ok=302, pk="request"),
+    *page("operate:list", "GET", "site:project_manage"),
+    *page("operate:projects_csv", "GET", "site:project_manage"),
+    *page("operate:open_project", "GET", "site:project_manage"),
+    *page("operate:open_project", "POST", "site:project_manage", ok=422),
+    *page("operate:people", "GET", "site:project_manage", query="q=ana"),
+    *page("operate:requests", "GET", "site:project_manage"),
+    *page("operate:refuse_project", "POST", "site:project_manage", ok=302, pk="asked", is_somebodys=True),
+    *page("operate:differences", "GET", "site:cluster_operate"),
+    *page("operate:differences_csv", "GET", "site:cluster_operate"),
+    *page("operate:dry_run", "GET", "site:cluster_operate"),
+    *page("operate:resolve", "POST", "site:cluster_operate", ok=302, is_somebodys=True),
+    *page("allocations:create", "GET", "project_view", "project_manage"),
+    *page("allocations:create", "POST", "project_view", "project_manage", 422),
+    *page("allocations:one", "GET", "project_view"),
+    *page("allocations:one_csv", "GET", "project_view", args={"table": "people"}),
+    *page("allocations:one_csv", "GET", "project_view", args={"table": "months"}, name="by month"),
+    *page("allocations:shares", "GET POST", "project_view", "member_manage"),
+    *page("allocations:change", "GET", "project_view", "project_manage"),
+    *page("allocations:change", "POST", "project_view", "project_manage", 422),
+    *page("allocations:close", "GET POST", "project_view", "project_manage"),
+    *page("allocations:make_default", "GET POST", "project_view", "member_manage"),
+    *page("allocations:add_funding", "GET", "project_view", "member_manage"),
+    *page("allocations:add_funding", "POST", "project_view", "member_manage", 422),
+    *page("allocations:change_funding", "GET", "project_view", "member_manage", pk="funding"),
+    *page("allocations:change_funding", "POST", "project_view", "member_manage", 422, pk="funding"),
+    *page("allocations:funding_report", "GET", "project_view", pk="funding"),
+    *page("allocations:funding_csv", "GET", "project_view", pk="funding", args={"table": "people"}),
+    *page("allocations:funding_csv", "GET", "project_view", pk="funding", args={"table": "months"}, name="by month"),
+    *page("allocations:month", "GET", "project_view"),
+    *page("allocations:month_csv", "GET", "project_view", args={"table": "people"}),
+    *page("allocations:month_csv", "GET", "project_view", args={"table": "months"}, name="by month"),
+    *page("allocations:ask", "GET", "project_view", "allocation_request"),
+    *page("allocations:ask", "GET", "project_view", "allocation_request", name="more", query="allocation={allocation}"),
+    *page("allocations:ask", "POST", "project_view", "allocation_request", 422),
+    *page(
+        "allocations:ask", "POST", "project_view", "allocation_request", 422, name="more of one",
+        body={"kind": "more", "allocation": "{allocation}", "funding": "{funding}", "gpu_minutes": "1", "why": "x"},
+    ),
+    *page("allocations:request", "GET", "trail_read", pk="wish"),
+    *page("allocations:comment", "POST", "trail_read", COMMENTS, 422, pk="wish"),
+    *page("allocations:withdraw", "POST", "trail_read", "allocation_request", 302, pk="wish"),
+    *page("allocations:decide", "POST", "trail_read", "project_manage", 422, pk="wish"),
+]  # fmt: skip
+
+NEW = {"code": "newcomer", "title": "New", "organization": "", "why": "It is new."}
+OPENED = {
+    "code": "newcomer",
+    "title": "New",
+    "pi": "{newcomer}",
+    "partitions": ["gpu"],
+    "unix_group": "new",
+    "folder": "/srv/new",
+}
+JOB = {"project": "{code}", "name": "x", "partition": "gpu", "gpus": 1, "script": "#!/bin/bash\ntrue\n"}
+GIVEN = {"code": "fresh", "title": "New", "gpu_minutes": 600, "starts_on": "{today}"}
+PAID = {"agency": "FAP", "number": "1", "starts_on": "{today}"}
+MORE = {"kind": "more", "allocation": "{allocation}", "gpu_minutes": 90_000, "why": "For the paper."}
+ALLOCATION, WISHES = "/projects/{code}/allocations/{allocation}", "/projects/{code}/allocation-requests"
+MEMBER, JOIN = "/projects/{code}/members/{login}", "/projects/{code}/joins/{pk}"
+
+API = [
+    *api("/me", "GET", SIGNED_IN, scope=""),
+    *api("/projects", "GET", SIGNED_IN),
+    *api("/projects", "POST", "site:project_manage", ok=201, body=OPENED),
+    *api("/projects/{code}", "GET", "project_view"),
+    *api("/projects/{code}", "PATCH", "project_view", "project_manage", body={"title": "Another"}),
+    *api("/projects/{code}", "PATCH", "project_view", "project_lead", name="listing", body={"is_listed": True}),
+    *api("/projects/{code}/archive", "POST", "project_view", "project_manage", body={}),
+    *api("/projects/{code}/reopen", "POST", "project_view", "project_manage", body={}),
+    *api("/projects/{code}/members", "GET", "project_view"),
+    *api("/projects/{code}/members", "POST", "project_view", "member_manage", 201, body={"person": "{newcomer}"}),
+    *api(MEMBER, "PATCH", "project_view", "member_manage", body={"role": "viewer"}),
+    *api(MEMBER, "DELETE", "project_view", "member_manage", 204),
+    *api(MEMBER, "DELETE", "project_view", ok=204, otherwise=no_membership, **SELF),
+    *api("/projects/{code}/joins", "GET", "project_view", "member_manage"),
+    *api("/projects/{code}/joins", "POST", LISTED, ok=201, body={"why": "I work on it."}),
+    *api(f"{JOIN}/let-in", "POST", "project_view", "member_manage", pk="join", body={"role": "viewer"}),
+    *api(f"{JOIN}/turn-away", "POST", "project_view", "member_manage", pk="join", body={"answer": "Not now."}),
+    *api("/requests", "GET", SIGNED_IN),
+    *api("/requests/joinable", "GET", SIGNED_IN),
+    *api("/requests/joinable", "GET", SIGNED_IN, name="search", query="q={code}", alike="project_view"),
+    *api("/requests/{pk}", "DELETE", MINE, ok=204, pk="request"),
+    *api("/requests/projects", "GET", "site:project_manage"),
+    *api("/requests/projects", "POST", SIGNED_IN, ok=201, body=NEW),
+    *api(
+        "/requests/projects/{pk}/refuse", "POST", "site:project_manage", pk="asked", body={"answer": "No room."},
+        is_somebodys=True,
+    ),
+    *api("/directory", "GET", "anywhere:member_manage", query="q=ana"),
+    *api("/projects/{code}/allocations", "GET", "project_view"),
+    *api("/projects/{code}/allocations", "POST", "project_view", "project_manage", 201, body=GIVEN),
+    *api(ALLOCATION, "GET", "project_view"),
+    *api(ALLOCATION, "PATCH", "project_view", "project_manage", body={"gpus_at_once": 4}),
+    *api(f"{ALLOCATION}/close", "POST", "project_view", "project_manage", body={}),
+    *api(f"{ALLOCATION}/default", "POST", "project_view", "member_manage", body={}),
+    *api(f"{ALLOCATION}/shares", "GET", "project_view"),
+    *api(f"{ALLOCATION}/shares", "PATCH", "project_view", "member_manage", body=[]),
+    *api("/projects/{code}/usage", "GET", "project_view"),
+    *api("/projects/{code}/funding", "GET", "project_view"),
+    *api("/projects/{code}/funding", "POST", "project_view", "member_manage", 201, body=PAID),
+    *api("/projects/{code}/funding/{pk}", "PATCH", "project_view", "member_manage", pk="funding", body={"number": "2"}),
+    *api(WISHES, "GET", "project_view", "trail_read"),
+    *api(WISHES, "POST", "project_view", "allocation_request", 201, body=MORE),
+    *api(
+        WISHES, "POST", "project_view", "allocation_request", 201, name="with funding",
+        body=MORE | {"funding": "{funding}"},
+    ),
+    *api(f"{WISHES}/{{pk}}", "GET", "trail_read", pk="wish"),
+    *api(f"{WISHES}/{{pk}}", "DELETE", "trail_read", "allocation_request", 204, pk="wish"),
+    *api(f"{WISHES}/{{pk}}/comments", "POST", "trail_read", COMMENTS, 201, pk="wish", body={"text": "Until when?"}),
+    *api(f"{WISHES}/{{pk}}/decision", "POST", "trail_read", "project_manage", pk="wish", body={"decision": "give"}),
+    *api("/differences", "GET", "site:cluster_operate"),
+    *api("/differences/{code}", "POST", "site:cluster_operate", ok=204, is_somebodys=True, body={"act": "put_back"}),
+    *api("/jobs", "GET", SIGNED_IN),
+    *api("/jobs", "GET", "project_view", name="of a project", query="project={code}"),
+    *api("/jobs", "POST", "project_view", "job_submit", 201, scope="submit", body=JOB),
+    *api(
+        "/jobs", "POST", "project_view", "job_submit", 201, scope="submit", name="with an allocation",
+        body=JOB | {"allocation": "{allocation}"},
+    ),
+    *api("/jobs/batch", "POST", "project_view", "job_submit", 201, scope="submit", body={"jobs": [JOB]}),
+    *api("/jobs/{pk}", "GET", "job_view", pk="job"),
+    *api("/jobs/{pk}/log", "GET", "job_view", "log_read", pk="job"),
+    *api("/jobs/{pk}/cancel", "POST", "job_view", "job_cancel", 202, scope="submit", pk="job"),
+    *api("/cluster", "GET", SIGNED_IN),
+    *api("/audit/events", "GET", "anywhere:trail_read", scope="audit"),
+    *api("/audit/events", "GET", "project_view", "trail_read", scope="audit", name="of a project", query="project={code}"),
+]  # fmt: skip
+
+SOCKETS = [
+    *socket("ws/jobs/<uuid:pk>", "job_view", pk="job"),
+    *socket("ws/jobs/<uuid:pk>/log", "job_view", "log_read", pk="job"),
+]
