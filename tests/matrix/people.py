@@ -19,7 +19,7 @@ from accounts.services import issue_token
 from audit import trail
 from audit.actions import Action
 from jobs import services as jobs
-from jobs.models import Handover, HandoverOutcome, Job, Phase
+from jobs.models import Handover, HandoverOutcome, Job, Phase, Run
 from jobs.states import State
 from projects import services as projects
 from projects.models import JoinRequest, Membership, Project, ProjectRequest
@@ -197,11 +197,14 @@ class World:
             state=State.RUNNING, started_at=timezone.now(), node_list=word(name, "node", "job_view"), allocated_gpus=1,
             environment={"NAME": word(name, "environment", "job_view")},
         )  # fmt: skip
-        Handover.objects.create(
+        handed = Handover.objects.create(
             job=job, cluster=job.cluster, outcome=HandoverOutcome.ACCEPTED, slurm_job_id=1000 + Job.objects.count(),
             submit_time=timezone.now(), uid=owner.uid_number, accepted_at=timezone.now(),
-            stdout_path=f"/srv/{word(name, 'path', 'job_view')}", ticket=word(name, "output", "log_read"),
+            stdout_path=f"/srv/{word(name, 'path')}", ticket=word(name, "output", "log_read"),
         )  # fmt: skip
+        for count in (0, 1):  # requeued once
+            node = word(name, "ran", "job_view")
+            Run.objects.create(handover=handed, restart_count=count, started_at=timezone.now(), node_list=node)
         return job
 
     def _wish(

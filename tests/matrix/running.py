@@ -12,6 +12,7 @@ from tests.matrix.expect import (
     ABSENT,
     BESIDE,
     GONE,
+    HOLDS,
     MIXED,
     OTHER,
     OWN,
@@ -100,6 +101,12 @@ def _wrong(world: World, rule: Rule, person: str, place: str, call: Call, answer
     leaked = world.canaries.leaked(person, answer.whole, call.sent)
     if leaked:
         yield f"LEAK of {', '.join(sorted(leaked))}"
+    if FULL and answer.status in (403, 404) and rule.see not in (ANYBODY, MINE) and not _is_recorded(answer):
+        yield "a refusal that is not recorded"
+
+
+def _is_recorded(answer: Answer) -> bool:
+    return any(one.startswith('INSERT INTO "audit_auditevent"') for one in answer.queries)
 
 
 def _tellable(rule: Rule, person: str, answers: dict[str, tuple[Call, Answer]]) -> Iterator[str]:
@@ -121,7 +128,7 @@ def _hidden(rule: Rule, person: str, place: str, answer: Answer) -> bool:
         return True
     if rule.alike:
         return not holds(person, place, rule.alike)
-    return answer.status == 404
+    return answer.status == 404 and not (rule.see in HOLDS and holds(person, place, rule.see))
 
 
 def _difference(one: Alike, two: Alike) -> str:

@@ -23,7 +23,7 @@ from quotas import services as quotas
 from quotas.models import Allocation, AllocationRequest, Enforcement, FundingSource, Share
 from quotas.services import requests
 from tests.factories import make_allocation, make_cluster, make_member, make_project, make_user
-from tests.portal.test_matrix import signed_in
+from tests.pages import signed_in
 from tests.quotas.test_panels import used
 
 pytestmark = pytest.mark.django_db
