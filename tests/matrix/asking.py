@@ -174,7 +174,7 @@ def _address(rule: Rule, names: dict[str, Any]) -> str:
 
 def ask(world: World, rule: Rule, person: str, call: Call, *, watched: bool = False) -> Answer:
     """Call, and leave the world as it was. `watched`: with the statements it made."""
-    headers = _enter(world, rule.kind, person)
+    headers = _enter(world, rule.kind, person) | ({"HX-Request": "true"} if rule.is_part else {})
     with transaction.atomic():
         if watched:
             with CaptureQueriesContext(connection) as seen:

@@ -51,6 +51,7 @@ class Rule:
     scope: str = ""
     alike: str = ""
     is_somebodys: bool = False
+    is_part: bool = False  # asked by htmx, for a part of the page
     otherwise: Callable[[str, str], int | None] | None = None
 
     @property
@@ -98,6 +99,7 @@ def asked_for_it(person: str, place: str) -> int | None:
     return 200 if person == "owner" and place == "own" else None
 
 
+PART: dict[str, Any] = {"name": "part", "is_part": True}
 COMMENTS = "allocation_request|project_manage"
 SELF: dict[str, Any] = {"name": "one's own", "args": {"login": "{self}"}}
 
@@ -125,6 +127,7 @@ PAGES = [
     *page("accounts:preferences", "POST", SIGNED_IN, ok=302),
     *page("jobs:list", "GET", SIGNED_IN),
     *page("jobs:list", "GET", SIGNED_IN, name="of a project", query="whose=all&project={code}", alike="job_view"),
+    *page("jobs:list", "GET", SIGNED_IN, query="whose=all", **PART),
     *page("jobs:submit", "GET", SIGNED_IN),
     *page("jobs:submit", "GET", "project_view", "job_submit", name="of a project", query="project={code}"),
     *page("jobs:submit", "GET", "job_view", name="like another", query="like={job}", otherwise=has_a_project),
@@ -147,11 +150,15 @@ PAGES = [
     *page("jobs:log_download", "GET", "job_view", "log_read", pk="job"),
     *page("cluster:overview", "GET", SIGNED_IN),
     *page("audit:list", "GET", "site:trail_read"),
+    *page("audit:list", "GET", "site:trail_read", **PART),
     *page("projects:list", "GET", SIGNED_IN),
     *page("projects:list", "GET", SIGNED_IN, name="search", query="q={code}", alike="project_view"),
+    *page("projects:list", "GET", SIGNED_IN, query="q=zz", **PART),
     *page("projects:detail", "GET", "project_view"),
     *page("projects:trail", "GET", "project_view", "trail_read"),
+    *page("projects:trail", "GET", "project_view", "trail_read", **PART),
     *page("projects:people", "GET", "project_view", "member_manage"),
+    *page("projects:people", "GET", "project_view", "member_manage", query="q=ana", **PART),
     *page("projects:people", "POST", "project_view", "member_manage", 422),
     *page("projects:member", "GET", "project_view", "member_manage"),
     *page("projects:member", "GET", "project_view", otherwise=no_membership, **SELF),
@@ -173,6 +180,7 @@ PAGES = [
     *page("ask:project", "POST", SIGNED_IN, ok=422),
     *page("ask:withdraw", "POST", MINE, ok=302, pk="request"),
     *page("operate:list", "GET", "site:project_manage"),
+    *page("operate:list", "GET", "site:project_manage", **PART),
     *page("operate:projects_csv", "GET", "site:project_manage"),
     *page("operate:open_project", "GET", "site:project_manage"),
     *page("operate:open_project", "POST", "site:project_manage", ok=422),
