@@ -16,6 +16,9 @@ TEST_STACK := --var var/test --port $(TEST_PORT) --env BANCADA_SUBMISSIONS_PER_M
 TEST_ENV := BANCADA_STACK="$(CURDIR)/var/test/stack.json" BANCADA_CONTRACT_STACK="$(CURDIR)/var/test"
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo env PATH="$(PATH)")
 CATALOGUES := $(patsubst %.po,%.mo,$(wildcard locale/*/LC_MESSAGES/*.po))
+# every route at once: a suite of its own, so that the unit tests stay quick
+WIDE := tests/matrix tests/portal/test_api_fuzz.py
+FULL ?=
 ROOMS := access accounts audit cluster jobs logs portal projects quotas slurm
 
 help: ## list the targets
@@ -36,10 +39,11 @@ logs: ## the last lines of every log (NAMES="web follower" for some)
 reset: ## stop, and throw var/ away
 	@$(STACK) reset --var $(VAR)
 
-test: ## check unit contract browser, in this order
+test: ## check unit matrix contract browser, in this order
 	@SECONDS=0
 	$(MAKE) check
 	$(MAKE) unit
+	$(MAKE) matrix
 	$(MAKE) contract KEEP=1
 	$(MAKE) browser
 	echo "test: $$SECONDS s in all"
@@ -59,8 +63,14 @@ check: dev ## lint, types, imports, migrations, templates, translations
 unit: dev ## tests that need no cluster (a private PostgreSQL is started for them)
 	@SECONDS=0
 	trap '$(STACK) down --var var/unit' EXIT
-	$(AS_ROOT) $(VENV) -m pytest -n 2 -m "not contract and not browser and not faults" $(ARGS)
+	$(AS_ROOT) $(VENV) -m pytest -n 2 -m "not contract and not browser and not faults" $(addprefix --ignore=,$(WIDE)) $(ARGS)
 	echo "unit: $$SECONDS s"
+
+matrix: dev ## every route by every kind of person, in every tenant, and the API's description against itself (FULL=1: all cells)
+	@SECONDS=0
+	trap '$(STACK) down --var var/unit' EXIT
+	$(AS_ROOT) env FULL=$(FULL) $(VENV) -m pytest -n 2 $(WIDE) $(ARGS)
+	echo "matrix: $$SECONDS s"
 
 contract: dev ## tests against the real servers of a stack of their own
 	@SECONDS=0
@@ -144,4 +154,4 @@ frontend: .venv/.made
 %.mo: %.po | packages
 	@msgfmt -o $@ $<
 
-.PHONY: help up down status logs reset test check unit contract faults browser tamper bench fmt parts dev packages frontend
+.PHONY: help up down status logs reset test check unit matrix contract faults browser tamper bench fmt parts dev packages frontend
