@@ -25,7 +25,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """One line a project that is not as it should be."""
         deadline = time.monotonic() + options["wait"]
-        while found := list(_unwell()):
+        while found := list(_unwell(changes_only=bool(options["wait"]))):
             if time.monotonic() >= deadline:
                 self.stdout.write("\n".join(found))
                 raise CommandError(f"{len(found)} projects are not as wanted in Slurm")
@@ -33,10 +33,11 @@ class Command(BaseCommand):
         self.stdout.write(f"{Project.objects.count()} projects as wanted in Slurm")
 
 
-def _unwell() -> Iterator[str]:
+def _unwell(*, changes_only: bool) -> Iterator[str]:
+    """One line each; who waits for a change of their own does not wait for what another hand did."""
     for project in Project.objects.select_related("enforcement").order_by("code"):
         row = getattr(project, "enforcement", None)
         if row is None or row.change_applied < project.change:
             yield f"{project.code}: waiting{f' ({row.error})' if row and row.error else ''}"
-        elif row.differences:
+        elif row.differences and not changes_only:
             yield f"{project.code}: {len(row.differences)} differences"
