@@ -19,9 +19,10 @@ from django.utils import timezone
 from access.compiled import Fixed, insert_all, update_all
 from access.permissions import Permission
 from accounts.lookup import DirectoryDown
+from cluster import slurm_door
 from jobs.models import Handover, HandoverOutcome, IntentKind, Job, Phase
 from jobs.models.handover import new_token
-from jobs.services import outcomes, people, recording, slurm_door, submissions
+from jobs.services import outcomes, people, recording, submissions
 from quotas.services import applying as quotas
 from slurm.contract import Gateway, SlurmError, Unreachable
 

@@ -14,9 +14,10 @@ from access.permissions import Permission
 from accounts.lookup import DirectoryDown
 from audit import trail
 from audit.actions import Action, Outcome
+from cluster import slurm_door
 from jobs import bells
 from jobs.models import Handover, HandoverOutcome, Intent, IntentKind, Job, Phase
-from jobs.services import outcomes, people, recording, slurm_door, submissions
+from jobs.services import outcomes, people, recording, submissions
 from jobs.states import is_over
 from quotas import services as quotas
 from slurm.contract import JobRecord, Refused, SlurmError

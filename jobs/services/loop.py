@@ -10,8 +10,9 @@ from django.conf import settings
 from django.db import close_old_connections
 
 from cluster import services as clusters
+from cluster import slurm_door
 from cluster.models import Cluster
-from jobs.services import asking, booking, following, left_behind, slurm_door
+from jobs.services import asking, booking, following, left_behind
 from slurm.contract import Gateway, SlurmError
 
 log = structlog.get_logger(__name__)

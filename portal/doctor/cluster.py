@@ -9,9 +9,9 @@ from pathlib import Path
 from django.conf import settings
 from django.utils import timezone
 
+from cluster import slurm_door
 from cluster.models import Cluster
 from jobs.models import Job
-from jobs.services import slurm_door
 from jobs.states import Phase
 from logs import keys
 from logs.client import Reader, ReaderDown

@@ -20,7 +20,7 @@ from accounts.models import User
 from accounts.throttle import cool_off
 from audit.actions import Action
 from audit.models import AuditEvent
-from jobs.services import slurm_door
+from cluster import slurm_door
 from portal.doctor import stores
 from portal.doctor.finding import Finding, State
 from portal.roles import SLURM, WEB

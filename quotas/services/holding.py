@@ -7,23 +7,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Sum
-from django.db.models.functions import Greatest
+from django.db.models import Sum
 from django.utils import timezone
 
 from access.compiled import Fixed, insert_all
 from accounts.models import User
 from projects.models import Project
 from quotas.models import Allocation, Hold
-from quotas.services.limits import OverAllocation, Wish, check
+from quotas.services.limits import STILL_HELD, OverAllocation, Wish, check
 
 
 class NoAllocation(Exception):
     """The project has no allocation of that code in force."""
-
-
-# what a job under way may still use beyond what is booked of it already
-STILL_HELD = Greatest(F("gpu_minutes") - F("used_gpu_minutes"), 0)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -14,6 +14,8 @@ from django.utils.translation import gettext_lazy
 from accounts.models import User
 from quotas.models import Allocation, Share, Usage
 
+# what a job under way may still use beyond what is booked of it already
+STILL_HELD = Greatest(F("gpu_minutes") - F("used_gpu_minutes"), 0)
 SHOWN = 3  # people named in a refusal
 # who can do something about it
 PI = gettext_lazy("The PI or a manager of the project can raise your share.")
@@ -144,8 +146,7 @@ def held_minutes(allocation: Allocation, *, gpu_type: str = "", user: User | Non
     rows = allocation.holds.filter(released_at=None)
     rows = rows.filter(gpu_type=gpu_type) if gpu_type else rows
     rows = rows.filter(user=user) if user else rows
-    still = Greatest(F("gpu_minutes") - F("used_gpu_minutes"), 0)
-    return int(rows.aggregate(sum=Sum(still))["sum"] or 0)
+    return int(rows.aggregate(sum=Sum(STILL_HELD))["sum"] or 0)
 
 
 def used_minutes(allocation: Allocation, *, gpu_type: str = "", user: User | None = None) -> int:

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from cluster import slurm_door
 from jobs import services
 from jobs.models import Job
-from jobs.services import handing, people, slurm_door
+from jobs.services import handing, people
 from quotas.models import Enforcement
 from slurm import fake
 from tests.factories import make_allocation, make_cluster, make_member, make_project
