@@ -63,7 +63,7 @@ check: dev ## lint, types, imports, migrations, templates, translations
 unit: dev ## tests that need no cluster (a private PostgreSQL is started for them)
 	@SECONDS=0
 	trap '$(STACK) down --var var/unit' EXIT
-	$(AS_ROOT) $(VENV) -m pytest -n 2 -m "not contract and not browser and not faults" $(addprefix --ignore=,$(WIDE)) $(ARGS)
+	$(AS_ROOT) $(VENV) -m pytest -n 3 --dist worksteal -m "not contract and not browser and not faults" $(addprefix --ignore=,$(WIDE)) $(ARGS)
 	echo "unit: $$SECONDS s"
 
 matrix: dev ## every route by every kind of person, in every tenant, and the API's description against itself (FULL=1: all cells)

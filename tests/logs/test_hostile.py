@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -113,10 +113,27 @@ def swapping(opener: House, secret: Path) -> Iterator[House]:
         shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
+def run_race(attempt: Callable[[int], str], tries: int) -> Counter[str]:
+    """At least so many attempts, and on (a minute at most) until the file and the folder were both seen swapped.
+
+    Where the machine is busy the two processes may take turns for whole slices of time and hardly ever meet.
+    """
+    seen: Counter[str] = Counter()
+    give_up = time.monotonic() + 60
+    while seen.total() < tries or (not was_run(seen) and time.monotonic() < give_up):
+        seen[attempt(seen.total())] += 1
+    return seen
+
+
+def was_run(seen: Counter[str]) -> bool:
+    """Good bytes, a file that was none, and a folder that was none (or nothing) all turned up."""
+    return seen["ok good"] > 0 and seen["not-regular"] > 0 and len(seen) >= 3
+
+
 def check_race(seen: Counter[str]) -> None:
     """Nothing but the owner's own bytes came out, and the race was really run."""
     assert set(seen) <= {"ok good", "ok ", "not-regular", "denied", "missing"}, seen
-    assert seen["ok good"] > seen.total() / 100 and len(seen) >= 3, f"the race was not run: {seen}"
+    assert was_run(seen), f"the race was not run: {seen}"
 
 
 def test_a_file_and_a_folder_swapped_in_a_loop_never_lead_anywhere_else(swapping: House) -> None:
@@ -126,7 +143,7 @@ def test_a_file_and_a_folder_swapped_in_a_loop_never_lead_anywhere_else(swapping
     if os.fork() == 0:
         try:
             become(OWNER, "dora")
-            os.write(front, json.dumps(Counter(_try(paths[turn % 2]) for turn in range(TRIES))).encode())
+            os.write(front, json.dumps(run_race(lambda turn: _try(paths[turn % 2]), TRIES)).encode())
         finally:
             os._exit(0)
     os.close(front)
@@ -149,7 +166,7 @@ def _try(path: str) -> str:
 
 def test_nor_do_they_through_the_running_opener(swapping: House) -> None:
     raced, deep = swapping.ticket("raced"), swapping.ticket("inner/secret")
-    check_race(Counter(swapping.ask(raced if turn % 2 else deep) for turn in range(TRIES // 40)))
+    check_race(run_race(lambda turn: swapping.ask(raced if turn % 2 else deep), TRIES // 40))
 
 
 def test_what_went_wrong_is_told_apart(house: House) -> None:
