@@ -27,7 +27,7 @@ async def test_a_follower_gets_what_is_there_and_each_line_soon_after_it_is_writ
         await follower.until(lambda seen, end=b"line %d\n" % number: seen.data.endswith(end))
         delays.append(time.monotonic() - started)
         await asyncio.sleep(0.06)
-    assert sorted(delays)[10] < 0.1, delays
+    assert sorted(delays)[10] < 0.3, delays
     assert follower.chunks[-1].size == len(follower.data) and follower.chunks[-1].age < 1
     await follower.close()
 

@@ -102,7 +102,7 @@ def test_who_connects_and_says_nothing_holds_up_nobody(opener: House) -> None:
         connection.connect(str(opener.opener_socket))
     started = time.monotonic()
     assert opener.ask(opener.ticket("busy")) == "ok x"
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < 1.8
     idle[0].settimeout(10)
     assert idle[0].recv(10) == b""  # hung up on after its two seconds
     for connection in idle:
@@ -154,7 +154,7 @@ def test_the_owners_groups_count_as_the_machine_knows_them() -> None:
 
 def test_a_child_its_owner_stops_is_given_up_and_nobody_else_waits() -> None:
     needs_root()
-    with running("opener", allow_uid=0, deadline=2) as house:
+    with running("opener", allow_uid=0, deadline=3) as house:
         house.write("frozen", b"x")
         other = house.folder / "other"
         other.write_text("y")
@@ -169,7 +169,7 @@ def test_a_child_its_owner_stops_is_given_up_and_nobody_else_waits() -> None:
             time.sleep(0.001)
         started = time.monotonic()
         assert house.ask(house.ticket(other, uid=STRANGER)) == "ok y"
-        assert time.monotonic() - started < 1.5, "it waited for the others' deadline"
+        assert time.monotonic() - started < 2.5, "it waited for the others' deadline"
         for thread in asking:
             thread.join()
         ending.set()

@@ -55,10 +55,10 @@ def test_a_long_poll_ends_with_the_first_byte_beyond_its_offset(house: House) ->
     timer.start()
     started = time.monotonic()
     chunk = house.reader.read(ticket, "stdout", 3, 100, wait=10)
-    assert chunk.data == b"new" and 0.3 < time.monotonic() - started < 1.5
+    assert chunk.data == b"new" and 0.3 < time.monotonic() - started < 5
     started = time.monotonic()
     assert house.reader.read(ticket, "stdout", 6, 100, wait=1).data == b""
-    assert 0.9 < time.monotonic() - started < 2
+    assert 0.9 < time.monotonic() - started < 5
 
 
 def test_a_long_poll_waits_for_a_file_that_is_not_there_yet(house: House) -> None:
