@@ -17,7 +17,7 @@ from audit.models import AuditEvent
 from cluster.models import Cluster
 from jobs import bells
 from jobs.models import Handover, HandoverOutcome, Intent, IntentKind, Job, Phase, Run, Source
-from jobs.services import recording
+from jobs.services import booking, recording
 from jobs.states import is_over, word
 from projects.models import Project
 from quotas.models import Allocation
@@ -27,8 +27,16 @@ log = structlog.get_logger(__name__)
 _TOKEN = re.compile(r"bancada:([0-9a-f]{32})")
 _TEXT = ("name", "comment", "admin_comment", "working_directory", "standard_output", "standard_error")
 MOST_AT_ONCE, AT_A_TIME = 1000, 200  # jobs taken in within one look, and within one transaction
-Stranger = tuple[Project, JobRecord]
 _MAKING = (HandoverOutcome.TRYING, HandoverOutcome.UNKNOWN)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Stranger:
+    """A job nobody asked the portal for: as it is now, and the runs before where they are known."""
+
+    project: Project
+    record: JobRecord
+    earlier: Sequence[JobRecord] = ()
 
 
 def meet(gateway: Gateway, cluster: Cluster, strangers: Iterable[JobRecord]) -> None:
@@ -43,9 +51,8 @@ def meet(gateway: Gateway, cluster: Cluster, strangers: Iterable[JobRecord]) -> 
     for record in ours[:MOST_AT_ONCE]:
         full = _with_text(gateway, record, asked)
         if full is not None and _is_new(cluster, full):
-            new.append((projects[record.account], full))
-    for first in range(0, len(new), AT_A_TIME):
-        _take_in_or_each(cluster, new[first : first + AT_A_TIME])
+            new.append(Stranger(projects[record.account], full))
+    take_in(cluster, new)
 
 
 def _with_text(gateway: Gateway, record: JobRecord, asked: dict[int, JobRecord | None]) -> JobRecord | None:
@@ -121,35 +128,57 @@ def discard(handover: Handover, record: JobRecord) -> None:
     bells.ring(bells.CARRY_OUT)
 
 
-def _take_in_or_each(cluster: Cluster, strangers: Sequence[Stranger]) -> None:
+def take_in(cluster: Cluster, strangers: Sequence[Stranger]) -> int:
+    """Write them down as work from outside, some at a time; how many."""
+    firsts = range(0, len(strangers), AT_A_TIME)
+    return sum(_take_in_or_each(cluster, strangers[first : first + AT_A_TIME]) for first in firsts)
+
+
+def _take_in_or_each(cluster: Cluster, strangers: Sequence[Stranger]) -> int:
     """Together; one that cannot be written down must not hide everybody's."""
     try:
-        _take_in(cluster, strangers)
+        return _take_in(cluster, strangers)
     except (DatabaseError, ValueError):
         if len(strangers) == 1:
-            log.exception("a job of Slurm could not be taken in", slurm_job_id=strangers[0][1].job_id)
-            return
-        for one in strangers:
-            _take_in_or_each(cluster, [one])
+            log.exception("a job of Slurm could not be taken in", slurm_job_id=strangers[0].record.job_id)
+            return 0
+        return sum(_take_in_or_each(cluster, [one]) for one in strangers)
 
 
 @transaction.atomic
-def _take_in(cluster: Cluster, strangers: Sequence[Stranger]) -> None:
+def _take_in(cluster: Cluster, strangers: Sequence[Stranger]) -> int:
     """Jobs typed into a shell: they appear, marked so, under whoever owns the uid. A few statements for all."""
-    uids = {record.uid for _project, record in strangers}
+    uids = {one.record.uid for one in strangers}
     owners = {row.uid_number: row for row in User.objects.filter(uid_number__in=uids, is_active=True)}
-    spent = Allocation.objects.filter(project__in={project.pk for project, _record in strangers}).order_by("-pk")
+    spent = Allocation.objects.filter(project__in={one.project.pk for one in strangers}).order_by("-pk")
     allocations = {(row.project_id, row.qos): row for row in spent}
     handovers = []
-    for project, record in strangers:
-        job = _job(cluster, project, owners.get(record.uid), allocations.get((project.pk, record.qos)), record)
-        handovers.append(_handover(job, record))
+    for one in strangers:
+        allocation = allocations.get((one.project.pk, one.record.qos))
+        job = _job(cluster, one.project, owners.get(one.record.uid), allocation, one.record)
+        handovers.append(_handover(job, one.record))
     Job.objects.bulk_create([handover.job for handover in handovers])
     Handover.objects.bulk_create(handovers)
-    pairs = list(zip(handovers, (record for _project, record in strangers), strict=True))
-    Run.objects.bulk_create([run for pair in pairs if (run := recording.first_run(*pair)) is not None])
-    trail.record_all(_event(handover.job, record) for handover, record in pairs)
+    pairs = list(zip(handovers, strangers, strict=True))
+    Run.objects.bulk_create(_runs(pairs))
+    trail.record_all(_event(handover.job, one.record) for handover, one in pairs)
+    booking.book_jobs([handover.job.pk for handover in handovers if handover.job.phase == Phase.ENDED])
     bells.ring(bells.RENEW_TICKETS)
+    return len(pairs)
+
+
+def _runs(pairs: Iterable[tuple[Handover, Stranger]]) -> list[Run]:
+    """Each has ended but the last, which may go on."""
+    found = []
+    for handover, one in pairs:
+        for record in one.earlier:
+            run = recording.first_run(handover, record)
+            if run is not None:
+                run.ended_at = record.end_time or one.record.submit_time
+                found.append(run)
+        last = recording.first_run(handover, one.record)
+        found += [last] if last else []
+    return found
 
 
 def _job(

@@ -12,7 +12,7 @@ from django.db import close_old_connections
 from cluster import services as clusters
 from cluster import slurm_door
 from cluster.models import Cluster
-from jobs.services import asking, booking, following, left_behind
+from jobs.services import asking, booking, catching_up, following, left_behind
 from slurm.contract import Gateway, SlurmError
 
 log = structlog.get_logger(__name__)
@@ -24,6 +24,7 @@ BUSY, STEADY, IDLE = 5.0, 10.0, 30.0
 LIVELY = 30.0  # seconds after a change in which another is likely
 NODES, PARTITIONS, VERSION = 30.0, 60.0, 600.0
 PEOPLE, USAGE = 5.0, 60.0  # our own rows only: who has left, and what runs have used so far
+ACCOUNTING = 300.0  # slurmctld shows a job for minutes after its end, so that there is seldom anything to catch up
 
 
 class Follower:
@@ -50,7 +51,7 @@ class Follower:
     def _parts(self) -> dict[str, Callable[[Cluster], float]]:
         return {
             "version": self._version, "nodes": self._nodes, "partitions": self._partitions, "jobs": self._jobs,
-            "people": self._people, "usage": self._usage,
+            "people": self._people, "usage": self._usage, "accounting": self._accounting,
         }  # fmt: skip
 
     def _look(self, cluster: Cluster, part: str, look: Callable[[Cluster], float]) -> float:
@@ -90,6 +91,14 @@ class Follower:
     def _usage(self, cluster: Cluster) -> float:
         booking.book_under_way(cluster)
         return USAGE
+
+    def _accounting(self, cluster: Cluster) -> float:
+        try:
+            catching_up.catch_up(self.gateway, cluster)
+        except SlurmError as error:  # slurmctld may answer meanwhile, and what it says is the picture
+            log.info("accounting does not answer", why=str(error))
+            return USAGE
+        return ACCOUNTING
 
     def _pace(self, pulse: following.Pulse) -> float:
         if pulse != self.pulse:
