@@ -149,6 +149,7 @@ class PartitionRecord:
     total_cpus: int
     allowed_accounts: tuple[str, ...] = ()  # empty: all
     allowed_qos: tuple[str, ...] = ()
+    billing: Mapping[str, float] = dataclasses.field(default_factory=dict)  # {"gres/gpu": 1.0}; empty: CPUs are counted
 
 
 class Gateway(Protocol):

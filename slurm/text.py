@@ -54,6 +54,11 @@ def limits(text: str) -> dict[str, int]:
     return {name: int(value) for name, value in _amounts(text)}
 
 
+def weights(text: str) -> dict[str, float]:
+    """TRESBillingWeights by TRES in lower case: "CPU=0.5,GRES/gpu=1" is {"cpu": 0.5, "gres/gpu": 1.0}."""
+    return {name.lower(): value for name, value in _amounts(text) if value}
+
+
 def moment(seconds: int | str | None) -> datetime | None:
     """Unix seconds, as a number or as text, to aware UTC; None for every way Slurm says never."""
     text = str(seconds if seconds is not None else "").strip()

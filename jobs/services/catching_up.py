@@ -63,7 +63,9 @@ def _known(cluster: Cluster, over: dict[Number, list[JobRecord]]) -> set[Number]
     rows = Handover.objects.filter(
         cluster=cluster, slurm_job_id__in={number[0] for number in over}, submit_time__gte=oldest
     )
-    return set(rows.values_list("slurm_job_id", "array_task", "uid"))
+    return {
+        (job_id or 0, task, uid or 0) for job_id, task, uid in rows.values_list("slurm_job_id", "array_task", "uid")
+    }
 
 
 def _making(cluster: Cluster) -> dict[int | None, datetime]:

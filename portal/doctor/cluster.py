@@ -16,6 +16,7 @@ from jobs.states import Phase
 from logs import keys
 from logs.client import Reader, ReaderDown
 from portal.doctor.finding import Trouble
+from slurm.books import GPU
 from slurm.contract import Refused, SlurmError, Unreachable
 from slurm.tokens import SignerTokens
 
@@ -48,6 +49,21 @@ def accounting() -> str:
     except SlurmError as error:
         raise Trouble(str(error), "start slurmdbd; jobs go on, but nothing is confirmed as gone meanwhile") from error
     return f"answers; {len(rows)} jobs in the last hour"
+
+
+def shares() -> str:
+    """People's shares of an allocation hold only where each partition counts GPUs, and nothing else, in billing."""
+    try:
+        rows = slurm_door.gateway().partitions()
+    except SlurmError as error:
+        raise Trouble(str(error), "see Slurm above") from error
+    wrong = sorted(row.name for row in rows if dict(row.billing) != {GPU: 1.0})
+    if wrong:
+        raise Trouble(
+            f"billing counts something else than GPUs in {', '.join(wrong)}: people's shares are not what they say",
+            "put TRESBillingWeights=GRES/gpu=1 into these partitions of slurm.conf (contrib/slurm.conf.example)",
+        )
+    return f"billing counts GPUs in {len(rows)} partitions"
 
 
 def picture() -> str:

@@ -28,6 +28,7 @@ CHECKS = (
     Check("signer", cluster.signer, ON_CLUSTER),
     Check("Slurm", cluster.slurm, ON_CLUSTER),
     Check("accounting", cluster.accounting, ON_CLUSTER),
+    Check("shares", cluster.shares, ON_CLUSTER),
     Check("ticket key", cluster.ticket_key, ON_CLUSTER),
 )
 

@@ -170,4 +170,5 @@ def partition_record(name: str, state: str, nodes: str, **limits: Any) -> Partit
         total_cpus=number(limits.get("total_cpus")) or 0,
         allowed_accounts=names(limits.get("accounts")),
         allowed_qos=names(limits.get("qos")),
+        billing=text.weights(limits.get("billing") or ""),
     )

@@ -71,6 +71,7 @@ def partition_record(partition: Json) -> PartitionRecord:
         total_cpus=partition.get("total_cpus"),
         accounts=partition.get("allowed_accounts"),
         qos=partition.get("allowed_qos"),
+        billing=partition.get("billing_weights"),
     )
 
 

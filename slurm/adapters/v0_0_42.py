@@ -82,6 +82,7 @@ def partition_record(partition: Json) -> PartitionRecord:
         total_cpus=partition["cpus"].get("total"),
         accounts=partition["accounts"].get("allowed"),
         qos=partition["qos"].get("allowed"),
+        billing=partition["tres"].get("billing_weights"),
     )
 
 

@@ -114,4 +114,5 @@ def partition_record(partition: Partition, nodes: Mapping[str, Node]) -> Partiti
         default_time_minutes=partition.default_time_minutes,
         max_nodes=partition.max_nodes,
         total_cpus=sum(nodes[name].cpus for name in partition.nodes),
+        billing={"gres/gpu": 1.0},
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 from datetime import timedelta
@@ -18,6 +19,7 @@ from accounts.admission import person_by_login
 from accounts.models import ApiToken, User
 from audit.actions import Action
 from audit.models import AuditEvent
+from cluster import slurm_door
 from cluster.models import Cluster
 from projects import services as projects
 from tests.accounts.certificates import Authority
@@ -60,9 +62,20 @@ def test_what_belongs_to_another_process_is_not_called_broken(directory: Slapd, 
     assert {found[name]["state"] for name in ("signer", "Slurm", "ticket key")} == {"not here"}
     roles.use("slurm")
     found, _status = doctor()
-    assert found["Slurm"]["state"] == "ok"  # the fake
+    assert found["Slurm"]["state"] == found["shares"]["state"] == "ok"  # the fake
     assert found["signer"]["state"] == found["ticket key"]["state"] == "not ok"
     assert found["log reader"]["state"] == "not here"
+
+
+def test_a_partition_whose_billing_counts_cpus_is_named(roles: Roles, monkeypatch: pytest.MonkeyPatch) -> None:
+    roles.use("slurm")
+    gateway = slurm_door.gateway()
+    first, *others = gateway.partitions()
+    counted = dataclasses.replace(first, billing={"cpu": 1.0, "gres/gpu": 1.0})
+    monkeypatch.setattr(type(gateway), "partitions", lambda _self: [counted, *others])
+    found, _status = doctor()
+    assert found["shares"]["state"] == "not ok" and first.name in found["shares"]["said"], found["shares"]
+    assert "TRESBillingWeights=GRES/gpu=1" in found["shares"]["fix"]
 
 
 @pytest.mark.parametrize(

@@ -123,6 +123,7 @@ def test_nodes_and_partitions(lab: Lab) -> None:
     partitions = {partition.name: partition for partition in lab.gateway.partitions()}
     assert set(partitions) == {"gpu", "large", "prep"}
     gpu = partitions["gpu"]
+    assert all(dict(one.billing) == {"gres/gpu": 1.0} for one in partitions.values())
     assert (gpu.state, gpu.nodes, gpu.total_cpus) == ("UP", ("gpu01", "gpu02"), 32)
     assert (gpu.max_time_minutes, gpu.default_time_minutes, gpu.max_nodes) == (1440, 60, 2)
 

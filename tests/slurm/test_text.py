@@ -15,6 +15,11 @@ def test_tres_takes_the_untyped_entry_for_the_total() -> None:
     assert found.gpu_types == {"a100": 3, "h100": 1}
 
 
+def test_weights_of_billing() -> None:
+    assert text.weights("CPU=0.5,Mem=0.25G,GRES/gpu=1") == {"cpu": 0.5, "mem": 256.0, "gres/gpu": 1.0}
+    assert text.weights("GRES/gpu=1.0,CPU=0") == {"gres/gpu": 1.0} and text.weights("") == {}
+
+
 def test_tres_sums_the_types_where_there_is_no_total() -> None:
     assert text.tres("gres/gpu:a100=3,gres/gpu:h100=1").gpus == 4
 
