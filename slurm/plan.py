@@ -83,11 +83,11 @@ def _steps(wanted: Books, there: Books) -> Iterator[Step]:
 
 
 def _towards(row: Association, there: Association | None) -> Iterator[Step]:
-    """An account's own row comes with its account: what it lacks then is a change."""
+    """An account's own row comes with its account: other limits on it are a change. Its QOS are the site's."""
     if not row.user:
-        step = Step(Kind.CHANGE_ACCOUNT, row, there or Association(row.account))
-        if step.changes():
-            yield step
+        there = there or Association(row.account)
+        if there.limits != row.limits:
+            yield Step(Kind.CHANGE_ACCOUNT, dataclasses.replace(there, limits=row.limits), there)
     elif there is None:
         yield Step(Kind.ADD_USER, row)
     elif there != row:

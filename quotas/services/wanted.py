@@ -51,6 +51,7 @@ def wanted(projects: Iterable[Project]) -> Books:
     for one in _load(rows):
         project = one.project
         accounts.append(Account(project.slurm_account, project.title, project.organization))
+        associations.append(Association(project.slurm_account))  # its own row limits nobody
         qos += [_qos(project, row) for row in one.allocations]
         if project.takes_work:
             associations += [row for member in one.members for row in _associations(one, member)]

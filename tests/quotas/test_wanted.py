@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from datetime import timedelta
 from typing import Any
 
@@ -13,12 +14,18 @@ from projects import services as projects
 from projects.models import Project
 from quotas import services as quotas
 from quotas.services.wanted import digest, wanted
-from slurm.books import Books
+from slurm.books import Association, Books, Key, Limits
+from slurm.plan import differences
 from tests.factories import make_allocation, make_member, make_project
 
 
 def books(project: Project) -> Books:
     return wanted([Project.objects.get(pk=project.pk)])
+
+
+def people(project: Project) -> dict[Key, Association]:
+    """Whose associations are wanted; not the account's own row."""
+    return {key: row for key, row in books(project).associations.items() if row.user}
 
 
 def test_a_member_has_one_association_per_partition_with_exactly_the_allocations_there(project: Project) -> None:
@@ -32,6 +39,15 @@ def test_a_member_has_one_association_per_partition_with_exactly_the_allocations
     assert rows[project.code, user.username, "prep"].default_qos == extra.qos
 
 
+def test_the_accounts_own_row_limits_nobody_and_a_hand_that_stopped_it_is_seen(project: Project) -> None:
+    own = (project.slurm_account, "", "")
+    assert books(project).associations[own] == Association(project.slurm_account)
+    stopped = Association(project.slurm_account, qos=frozenset({"normal"}), limits=Limits(jobs_submitted=0))
+    there = dataclasses.replace(books(project), associations={own: stopped})
+    [line] = differences(books(project), there)
+    assert (line.account, line.user, line.field, line.wanted, line.there) == (*own[:2], "jobs_submitted", None, 0)
+
+
 def test_who_may_not_submit_has_none(project: Project) -> None:
     make_allocation(project)
     make_member(project, Role.VIEWER)
@@ -41,7 +57,7 @@ def test_who_may_not_submit_has_none(project: Project) -> None:
     make_member(project, uid_number=None)
     expired = make_member(project)
     expired.memberships.update(ends_at=timezone.now())
-    assert books(project).associations == {}
+    assert people(project) == {}
     assert books(project).governed == {project.slurm_account}
 
 
@@ -52,14 +68,14 @@ def test_an_allocation_that_is_over_is_closed_and_gives_no_queue(project: Projec
     over = make_allocation(project, starts_on=timezone.now().date() - timedelta(days=10), **fields)
     make_member(project)
     assert books(project).qos[over.qos].is_closed
-    assert books(project).associations == {}
+    assert people(project) == {}
 
 
 def test_an_archived_project_is_closed_whole(project: Project) -> None:
     allocation = make_allocation(project)
     make_member(project)
     projects.archive_project(project=project, by=None)
-    assert books(project).qos[allocation.qos].is_closed and books(project).associations == {}
+    assert books(project).qos[allocation.qos].is_closed and people(project) == {}
 
 
 def test_a_period_that_has_not_begun_is_not_there_yet(project: Project) -> None:
