@@ -4,6 +4,7 @@ A model that passes the gate says where its project is and who owns it:
     gate_scope = "project"   # path to the scope model, "" where the model is the scope itself
     gate_owner = "owner"     # path to its owner, "" where rows have none
     gate_view = Permission.JOB_VIEW   # what it takes to see a row at all
+    def gate_ways(cls, person, permission, now) -> Q   # optional: further ways in, through rows of other scopes
 The scope model has `memberships` (role rows with user, starts_at, ends_at) and a django-guardian grant model.
 """
 
@@ -50,16 +51,18 @@ def allowing(queryset: QuerySet[M], user: Person, permission: Permission) -> Que
         return queryset.none()
     if site_can(user, permission):
         return queryset
-    return queryset.filter(_allowed(queryset.model, user.pk, permission, timezone.now()))
+    return queryset.filter(allowed(queryset.model, user.pk, permission, timezone.now()))
 
 
-def _allowed(model: type[Model], user_id: int, permission: Permission, now: datetime) -> Q:
-    """The rows on which this person has the permission at this moment, by their role or as their owner."""
-    allowed = _held(model, user_id, codename(permission), now)
+def allowed(model: type[Model], user_id: int, permission: Permission, now: datetime) -> Q:
+    """The rows on which this person has the permission at this moment: by their role, as their owner, or in a way of
+    the model's own."""
+    found = _held(model, user_id, codename(permission), now)
     own, owner = codename(permission, Scope.OWN), cast(Gated, model).gate_owner
     if owner and _declares(model, own):
-        allowed |= Q(**{owner: user_id}) & _held(model, user_id, own, now)
-    return allowed
+        found |= Q(**{owner: user_id}) & _held(model, user_id, own, now)
+    ways = getattr(model, "gate_ways", None)
+    return found | ways(user_id, permission, now) if ways else found
 
 
 def fetch(queryset: QuerySet[M] | BaseManager[M], user: Person, permission: Permission, **key: Any) -> M:
@@ -99,8 +102,8 @@ def _whole(model: type[M], permission: Permission, key: tuple[str, ...]) -> Fixe
     view = cast(Gated, model).gate_view
 
     def build(person: int, now: datetime, **values: Any) -> QuerySet[M]:
-        rows = model._default_manager.filter(_allowed(model, person, view, now), **values)
-        return (rows if permission == view else rows.filter(_allowed(model, person, permission, now)))[:1]
+        rows = model._default_manager.filter(allowed(model, person, view, now), **values)
+        return (rows if permission == view else rows.filter(allowed(model, person, permission, now)))[:1]
 
     return Fixed(build)
 
@@ -163,7 +166,7 @@ class Listing(Generic[M]):
 
     def _theirs(self, permission: Permission, person: int, now: datetime, **values: Any) -> QuerySet[M]:
         rows = self._build(**values)
-        return rows.filter(_allowed(rows.model, person, permission, now))[: self._most]
+        return rows.filter(allowed(rows.model, person, permission, now))[: self._most]
 
 
 def can(row: Model, user: Person, permission: Permission) -> bool:
@@ -178,7 +181,7 @@ def _one(model: type[M], permission: Permission) -> Fixed[M]:
     """`can` for an ordinary person as one statement."""
 
     def build(person: int, now: datetime, key: Any) -> QuerySet[M]:
-        rows = model._default_manager.filter(_allowed(model, person, permission, now), pk=key)
+        rows = model._default_manager.filter(allowed(model, person, permission, now), pk=key)
         return rows.order_by().only("pk")[:1]
 
     return Fixed(build)
@@ -235,7 +238,8 @@ def _active_members(scope: type[Model], user_id: int, now: datetime) -> QuerySet
     return scope._default_manager.filter(Exists(rows.filter(**{scope._meta.model_name or "": OuterRef("pk")})))
 
 
-def _scopes(model: type[Model], user_id: int, name: str, now: datetime) -> QuerySet[Any]:
+def scopes(model: type[Model], user_id: int, name: str, now: datetime) -> QuerySet[Any]:
+    """The keys of the scopes on which the person holds this codename now."""
     scope = _scope_model(model)
     grants: Any = get_user_obj_perms_model(cast(Any, scope))
     held = grants.objects.filter(user=user_id, permission__codename=name, content_object=OuterRef("pk"))
@@ -252,5 +256,5 @@ class _AnyOf(Func):
 
 def _held(model: type[Model], user_id: int, name: str, now: datetime) -> Q:
     """The row's scope is one on which the person holds this now."""
-    scopes = _scopes(model, user_id, name, now)
-    return Q(_AnyOf(F(cast(Gated, model).gate_scope or "pk"), ArraySubquery(scopes)))
+    held = scopes(model, user_id, name, now)
+    return Q(_AnyOf(F(cast(Gated, model).gate_scope or "pk"), ArraySubquery(held)))

@@ -17,10 +17,16 @@ class Permission(StrEnum):
     JOB_CANCEL = "job_cancel"
     LOG_READ = "log_read"
     TRAIL_READ = "trail_read"
+    # on a dataset: by a part in it of one's own, or by a project (Dataset.gate_ways)
+    DATASET_FIND = "dataset_find"  # it is there, and whom to ask
+    DATASET_VIEW = "dataset_view"
+    DATASET_STEWARD = "dataset_steward"
     # site-wide: held by a site role, never granted on one project
     CLUSTER_VIEW = "cluster_view"
     CLUSTER_OPERATE = "cluster_operate"
     PROJECT_MANAGE = "project_manage"
+    INCIDENT_VIEW = "incident_view"
+    INCIDENT_MANAGE = "incident_manage"
 
 
 class Scope(StrEnum):

@@ -51,10 +51,22 @@ SITE_GRANTS: dict[str, frozenset[Permission]] = {
             Permission.CLUSTER_VIEW,
             Permission.CLUSTER_OPERATE,
             Permission.TRAIL_READ,
+            Permission.DATASET_FIND,
+            Permission.DATASET_VIEW,
+            Permission.INCIDENT_VIEW,
+            Permission.INCIDENT_MANAGE,
         }
     ),
     SiteRole.AUDITOR: frozenset(
-        {Permission.PROJECT_VIEW, Permission.JOB_VIEW, Permission.CLUSTER_VIEW, Permission.TRAIL_READ}
+        {
+            Permission.PROJECT_VIEW,
+            Permission.JOB_VIEW,
+            Permission.CLUSTER_VIEW,
+            Permission.TRAIL_READ,
+            Permission.DATASET_FIND,
+            Permission.DATASET_VIEW,
+            Permission.INCIDENT_VIEW,
+        }
     ),
 }
 

@@ -48,6 +48,7 @@ app.conf.update(
         "write last acts down": {"task": "default.note_sessions", "schedule": 60.0},
         "close memberships that are over": {"task": "default.close_expired", "schedule": 60.0},
         "warn of allocations that run out": {"task": "default.warn_allocations", "schedule": 600.0},
+        "look after permissions to use datasets": {"task": "default.warn_datasets", "schedule": 600.0},
         "forget sessions that are over": {"task": "default.forget_sessions", "schedule": 3600.0},
     },
 )

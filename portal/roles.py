@@ -26,9 +26,14 @@ GRANTS: dict[str, dict[str, str]] = {
     "accounts_sessioninfo": {WEB: FULL, WORK: FULL},
     "accounts_apitoken": {WEB: WRITE, WORK: WRITE},
     "audit_identity": {WEB: APPEND, WORK: APPEND, SLURM: APPEND, SEAL: "SELECT, UPDATE (value, erased_at)"},
-    "audit_auditevent": {WEB: APPEND, WORK: APPEND, SLURM: APPEND, SEAL: READ},
+    "audit_auditevent": {WEB: APPEND, WORK: APPEND, SLURM: APPEND, SEAL: APPEND},
     "audit_auditseal": {WEB: READ, WORK: READ, SEAL: APPEND},
     "audit_checkpoint": {WEB: READ, WORK: READ, SEAL: APPEND},
+    "audit_removedbody": {WEB: READ, WORK: READ, SEAL: READ},
+    "audit_retentionrule": {WEB: APPEND, WORK: READ, SEAL: READ},
+    "audit_legalhold": {
+        WEB: "SELECT, INSERT, UPDATE (lifted_at, lifted_by_id, lifted_why)", WORK: READ, SEAL: READ
+    },
     "cluster_cluster": {WEB: READ, WORK: READ, SLURM: FULL},
     "cluster_partition": {WEB: READ, WORK: READ, SLURM: FULL},
     "cluster_node": {WEB: READ, WORK: READ, SLURM: FULL},
@@ -49,11 +54,31 @@ GRANTS: dict[str, dict[str, str]] = {
     "quotas_comment": {WEB: APPEND, WORK: READ},
     "quotas_enforcement": {WEB: READ, WORK: READ, SLURM: FULL},
     "quotas_hold": {WEB: WRITE, WORK: READ, SLURM: "SELECT, UPDATE"},
+    "datasets_dataset": {WEB: WRITE, WORK: READ, SLURM: READ},
+    "datasets_part": {WEB: WRITE, WORK: WRITE},
+    "datasets_datasetright": {WEB: FULL, WORK: FULL},
+    "datasets_datasetversion": {WEB: WRITE, WORK: READ, SLURM: READ},
+    "datasets_terms": {WEB: APPEND, WORK: READ},
+    "datasets_acceptance": {WEB: APPEND, WORK: READ},
+    "datasets_agreement": {WEB: WRITE, WORK: "SELECT, UPDATE (ended_at)"},
+    "datasets_duty": {WEB: WRITE, WORK: APPEND},
+    "datasets_grantrequest": {WEB: WRITE, WORK: READ},
+    "datasets_grant": {
+        WEB: WRITE,
+        WORK: "SELECT, UPDATE (warned_days, expired_at, revoked_at, revoked_by_id, revoked_why)",
+    },
+    "datasets_datasetuse": {WEB: APPEND, WORK: READ, SLURM: "SELECT, UPDATE (started_at, ended_at)"},
+    "datasets_securityincident": {WEB: WRITE, WORK: READ},
+    "datasets_securityincident_datasets": {WEB: FULL, WORK: READ},
+    "datasets_notice": {WEB: APPEND, WORK: READ},
     "jobs_job": {WEB: JOB_ASKED, WORK: READ, SLURM: WRITE},
     "jobs_handover": {WEB: READ, WORK: READ, SLURM: WRITE},
     "jobs_run": {WEB: READ, WORK: READ, SLURM: WRITE},
     "jobs_intent": {WEB: APPEND, WORK: READ, SLURM: WRITE},
 }
+
+# What runs with the owner's rights, and who alone may call it.
+FUNCTIONS: dict[str, str] = {"audit_remove_bodies(bigint)": SEAL}
 
 
 def statements(tables: set[str]) -> list[str]:
@@ -63,5 +88,9 @@ def statements(tables: set[str]) -> list[str]:
         lines.append(f'ALTER TABLE "{table}" OWNER TO {OWNER}')
         lines += [f'REVOKE ALL ON "{table}" FROM {role}' for role in ROLES if role != OWNER]
         lines += [f'GRANT {what} ON "{table}" TO {role}' for role, what in GRANTS.get(table, {}).items()]
+    for function, role in FUNCTIONS.items():
+        lines.append(f"ALTER FUNCTION {function} OWNER TO {OWNER}")
+        lines.append(f"REVOKE ALL ON FUNCTION {function} FROM PUBLIC, {', '.join(set(ROLES) - {OWNER, role})}")
+        lines.append(f"GRANT EXECUTE ON FUNCTION {function} TO {role}")
     lines += [f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO {role}" for role in (WEB, WORK, SLURM, SEAL)]
     return lines

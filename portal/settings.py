@@ -62,6 +62,7 @@ INSTALLED_APPS = [
     "accounts",
     "projects",
     "quotas",
+    "datasets",
     "jobs",
     "portal",
 ]

@@ -21,6 +21,7 @@ ROOMS = (
     "accounts",
     "audit",
     "cluster",
+    "datasets",
     "jobs",
     "locale",
     "logs",

@@ -6,10 +6,17 @@ that is not declared here. `manage.py event_catalogue` writes docs/audit-events.
 
 from __future__ import annotations
 
-from audit.catalogue import jobs, people, projects, trail
+from audit.catalogue import data, jobs, keeping, people, projects, trail
 from audit.catalogue.entry import PLACES, Entry, Kind, RetentionClass
 
-ALL: tuple[Entry, ...] = (*people.ENTRIES, *projects.ENTRIES, *jobs.ENTRIES, *trail.ENTRIES)
+ALL: tuple[Entry, ...] = (
+    *people.ENTRIES,
+    *projects.ENTRIES,
+    *jobs.ENTRIES,
+    *trail.ENTRIES,
+    *keeping.ENTRIES,
+    *data.ENTRIES,
+)
 _BY_ACTION = {entry.action.value: entry for entry in ALL}
 
 
@@ -22,7 +29,7 @@ def of(action: str) -> Entry:
     try:
         return _BY_ACTION[str(action)]
     except KeyError:
-        raise NotInCatalogue(action) from None
+        raise NotInCatalogue(f"{action}: declare it in audit/catalogue/") from None
 
 
 def in_class(retention_class: RetentionClass) -> list[str]:

@@ -1,0 +1,61 @@
+"""Events about datasets: what there is, who may use it for what, who did; and security incidents. 8xxx."""
+
+from audit.actions import Action as A
+from audit.catalogue.entry import D, Entry, Kind, R, RetentionClass
+
+DATA, ACCESS, INCIDENT = RetentionClass.DATA, RetentionClass.ACCESS, RetentionClass.INCIDENT
+_PERMISSION = "for_project for_person purpose access starts_on ends_on"
+_USE = "version job used_in user purpose access"
+
+ENTRIES = (
+    Entry(A.DATASET_REGISTERED, 8001, DATA, Kind.MADE, D, "code classification steward",
+          "Since when the portal knows of the data, how sensitive they are and who answers for them."),
+    Entry(A.DATASET_CHANGED, 8002, DATA, Kind.CHANGED, D, "before after",
+          "Class, legal basis and controller decide over what is lawful; what they were before stays known."),
+    Entry(A.DATASET_APPROVED, 8003, DATA, Kind.CHANGED, D, "classification legal_basis",
+          "From here on it may be asked for and used."),
+    Entry(A.DATASET_RETIRED, 8004, DATA, Kind.ENDED, D, "before why", "No new job uses it."),
+    Entry(A.DATASET_STEWARD_CHANGED, 8005, DATA, Kind.RIGHT_GIVEN, D, "before after why",
+          "Who decides over it from now on."),
+    Entry(A.DATASET_VERSION_ADDED, 8006, DATA, Kind.MADE, D, "version path", "Which files a job meant by its name."),
+    Entry(A.DATASET_VERSION_WITHDRAWN, 8007, DATA, Kind.ENDED, D, "version why", "No new job gets this state of it."),
+    Entry(A.DATASET_MANIFEST_ASKED, 8008, DATA, Kind.CHANGED, D, "version job", "Which job was to measure it."),
+    Entry(A.DATASET_MANIFEST_KEPT, 8009, DATA, Kind.CHANGED, D, "version digest files bytes job",
+          "Whoever has the files can show that they are the same, or not."),
+    Entry(A.TERMS_CHANGED, 8010, DATA, Kind.CHANGED, D, "number digest before",
+          "Which words everybody had to accept from then on."),
+    Entry(A.TERMS_ACCEPTED, 8011, DATA, Kind.CHANGED, D, "number digest", "Who knew of which words."),
+    Entry(A.DATASET_ASKED, 8101, DATA, Kind.MADE, D, f"why {_PERMISSION}", "Who wanted it, and what for."),
+    Entry(A.DATASET_DECIDED, 8102, DATA, Kind.CHANGED, D, "decision asked_by answer until",
+          "Who said yes or no, and with which words."),
+    Entry(A.DATASET_PERMITTED, 8103, DATA, Kind.RIGHT_GIVEN, D, _PERMISSION,
+          "From here on jobs of these people may use it."),
+    Entry(A.DATASET_REVOKED, 8104, DATA, Kind.RIGHT_TAKEN, D, f"why {_PERMISSION}",
+          "From here on the next job is refused."),
+    Entry(A.DATASET_EXPIRED, 8105, DATA, Kind.RIGHT_TAKEN, D, "until for_project for_person",
+          "A permission came to its last day."),
+    Entry(A.DATASET_WARNED, 8106, DATA, Kind.FINDING, D, "until days for_project for_person",
+          "Who was told in time that it ends."),
+    Entry(A.AGREEMENT_ADDED, 8201, DATA, Kind.MADE, D, "digest starts_on ends_on purposes",
+          "Under which signed document data are held."),
+    Entry(A.AGREEMENT_CHANGED, 8202, DATA, Kind.CHANGED, D, "before after", "What the parties changed since."),
+    Entry(A.AGREEMENT_ENDED, 8203, DATA, Kind.ENDED, D, "why", "From here on every copy has to go."),
+    Entry(A.AGREEMENT_DUTY_DONE, 8204, DATA, Kind.CHANGED, D, "kind dataset holder how",
+          "Who returned or deleted which copy, and how."),
+    Entry(A.AGREEMENT_SETTLED, 8205, DATA, Kind.ENDED, D, "duties", "Nothing is owed any more."),
+    Entry(A.DATASET_DECLARED, 8301, DATA, Kind.DATA_READ, D, _USE, "Which job said that it uses what, and what for."),
+    Entry(A.DATASET_STARTED, 8302, DATA, Kind.DATA_READ, D, _USE, "From when on somebody's code could read the files."),
+    Entry(A.DATASET_ENDED, 8303, DATA, Kind.DATA_READ, D, f"state started {_USE}", "Until when."),
+    Entry(A.DATASET_REFUSED, 8304, ACCESS, Kind.REFUSAL, R, "datasets reasons",
+          "A job was not taken for what it wanted to use."),
+    Entry(A.DATASETS_EXPORTED, 8305, ACCESS, Kind.TAKEN_OUT, D, "table count",
+          "A list of who used what, or the register of processing, left the portal."),
+    Entry(A.INCIDENT_OPENED, 8401, INCIDENT, Kind.INCIDENT_OPENED, D, "known_at notice_due datasets",
+          "When it was known: the days for telling the authority are counted from here."),
+    Entry(A.INCIDENT_CHANGED, 8402, INCIDENT, Kind.INCIDENT_CHANGED, D, "before after",
+          "What was found out since, and what the entry had said before."),
+    Entry(A.INCIDENT_NOTIFIED, 8403, INCIDENT, Kind.INCIDENT_CHANGED, D, "to when is_late",
+          "Who was told, and whether in time."),
+    Entry(A.INCIDENT_CLOSED, 8404, INCIDENT, Kind.INCIDENT_CLOSED, D, "notices", "All that had to be done was done."),
+    Entry(A.INCIDENTS_EXPORTED, 8405, ACCESS, Kind.TAKEN_OUT, D, "count", "The register left the portal."),
+)  # fmt: skip

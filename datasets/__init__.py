@@ -1,0 +1,1 @@
+"""What data there is, who may use it for what, and who did."""

@@ -1,0 +1,10 @@
+"""The Django app."""
+
+from django.apps import AppConfig
+
+
+class DatasetsConfig(AppConfig):
+    """What data there is, who may use it for what, and who did."""
+
+    name = "datasets"
+    default_auto_field = "django.db.models.BigAutoField"
