@@ -2,10 +2,9 @@
 """Django's entry point."""
 
 import os
-import sys
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "portal.settings")
-    from django.core.management import execute_from_command_line
+    from portal.commanding import main
 
-    execute_from_command_line(sys.argv)
+    main()

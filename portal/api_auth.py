@@ -83,7 +83,9 @@ def _remember_dead(token: ApiToken | None) -> None:
     )
     if not earlier.exists():
         why = "revoked" if token.revoked_at else "closed" if not token.user.is_active else "expired"
-        trail.record(Action.TOKEN_REFUSED, about=token, outcome=Outcome.REFUSED, owner=token.user.username, why=why)
+        trail.record(
+            Action.TOKEN_REFUSED, about=token, outcome=Outcome.REFUSED, owner=trail.Login(token.user.username), why=why
+        )
 
 
 def _speak(request: HttpRequest, user: User) -> None:

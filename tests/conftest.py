@@ -88,6 +88,26 @@ def _empty_the_trail_too() -> None:
     connection.ops.execute_sql_flush = emptied
 
 
+@pytest.fixture(scope="session", autouse=True)
+def declared_events() -> None:
+    """Whatever our code records in any test is what the catalogue of events says it may record."""
+    from audit import catalogue, trail
+
+    made = trail.event
+
+    def checked(action: str, **facts: object) -> object:
+        found, caller = made(action, **facts), sys._getframe(1)  # type: ignore[arg-type]
+        while caller.f_back and caller.f_code.co_filename == trail.__file__:
+            caller = caller.f_back
+        if str(ROOT / "tests") not in caller.f_code.co_filename:
+            entry = catalogue.of(action)
+            assert set(found.detail) <= entry.fields, f"{action}: {set(found.detail) - entry.fields} is not declared"
+            assert found.outcome in entry.outcomes, f"{action} is not declared to end as {found.outcome}"
+        return found
+
+    trail.event = checked  # type: ignore[assignment]
+
+
 class Roles:
     """`roles.use("slurm")`: go on as another process's database role."""
 

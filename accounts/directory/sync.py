@@ -116,7 +116,7 @@ def _alarm(missing: Sequence[User], everybody: int) -> None:
     log.error("too many people missing in the directory", missing=len(missing), everybody=everybody)
     recent = AuditEvent.objects.filter(action=Action.DIRECTORY_ALARM, at__gte=timezone.now() - ALARM_EVERY)
     if not recent.exists():
-        names = [person.username for person in missing[:50]]
+        names = [trail.Login(person.username) for person in missing[:50]]
         trail.record(
             Action.DIRECTORY_ALARM, outcome=Outcome.FAILED, missing=len(missing), everybody=everybody, people=names
         )

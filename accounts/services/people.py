@@ -104,6 +104,8 @@ def _tell(user: User, before: dict[str, Any]) -> None:
     changed = {name: [was, getattr(user, name)] for name, was in before.items() if was != getattr(user, name)}
     role = changed.pop("site_role", None)
     if changed:
+        if "username" in changed:
+            changed["username"] = [trail.Login(name) for name in changed["username"]]
         trail.record(Action.USER_CHANGED, about=user, **changed)
     if role:
         trail.record(Action.ROLE_CHANGED, about=user, before=role[0], after=role[1])
@@ -130,4 +132,4 @@ def step_aside(*, user: User, to: uuid.UUID) -> None:
     row = User.objects.select_for_update().get(pk=user.pk)
     before, row.username = row.username, f"{row.username[:120]}+left-{row.pk}"
     row.save(update_fields=["username"])
-    trail.record(Action.USER_CHANGED, about=row, username=[before, row.username])
+    trail.record(Action.USER_CHANGED, about=row, username=[trail.Login(before), trail.Login(row.username)])

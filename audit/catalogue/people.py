@@ -23,7 +23,7 @@ ENTRIES = (
           "Somebody holds the secret of a dead token, or a program asks for more than it was given."),
     Entry(A.USER_CREATED, 2001, GOVERNANCE, Kind.ACCOUNT_MADE, D, "directory_id uid_number dn",
           "Since when the portal knows a person, and as whom in the institutional directory."),
-    Entry(A.USER_CHANGED, 2002, GOVERNANCE, Kind.ACCOUNT_CHANGED, D, "username uid_number",
+    Entry(A.USER_CHANGED, 2002, GOVERNANCE, Kind.ACCOUNT_CHANGED, D, "username uid_number gid_number",
           "A login or a user number that moves to another person would hand over their files."),
     Entry(A.USER_CLOSED, 2003, GOVERNANCE, Kind.ACCOUNT_CLOSED, D, "why sessions tokens",
           "Who left can do nothing from this moment."),

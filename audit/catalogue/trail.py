@@ -10,6 +10,6 @@ ENTRIES = (
           "Who looked at the trail, and at which part of it."),
     Entry(A.TRAIL_EXPORTED, 7002, TRAIL, Kind.LOG_EXPORTED, D + F, "after filter",
           "Which part of the trail was written out, by whom, up to where."),
-    Entry(A.COMMAND_RUN, 9001, OPERATOR, Kind.COMMAND, D + F, "command arguments",
+    Entry(A.COMMAND_RUN, 9001, OPERATOR, Kind.COMMAND, D, "command arguments system_user",
           "What was done in a shell leaves a line like what is done on a page."),
 )  # fmt: skip

@@ -150,7 +150,7 @@ def tell_story(job: Job, before: str, record: JobRecord) -> None:
             Action.JOB_CANCELLED if job.state == State.CANCELLED else Action.JOB_ENDED,
             outcome=Outcome.DONE if good or job.state == State.CANCELLED else Outcome.FAILED,
             state=job.state, exit_code=job.exit_code, exit_signal=job.exit_signal,
-            asked_by=job.cancel_asked_by.username if job.cancel_asked_by else None, **about,
+            asked_by=trail.Login(job.cancel_asked_by.username) if job.cancel_asked_by else None, **about,
         )  # fmt: skip
 
 

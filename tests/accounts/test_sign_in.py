@@ -198,7 +198,7 @@ def test_a_person_renamed_while_another_takes_the_login(client: Client, own_dire
     }
     assert signed_in(client)
     renamed = AuditEvent.objects.get(action=Action.USER_CHANGED)
-    assert renamed.detail == {"username": ["ana", "ana.silva"]}
+    assert renamed.said == {"username": ["ana", "ana.silva"]}
 
 
 def test_a_row_that_no_directory_vouches_for_does_not_lend_its_rights(

@@ -97,7 +97,7 @@ def test_too_many_missing_at_once_are_not_believed(known: Slapd) -> None:
         assert (found.missing, found.closed, found.alarm) == (4, 0, True)
     assert open_people() == set(EVERYBODY)
     alarm = AuditEvent.objects.get(action=Action.DIRECTORY_ALARM)
-    assert alarm.detail["people"] == ["ana", "bruno", "carla", "elisa"] and alarm.outcome == "failed"
+    assert alarm.said["people"] == ["ana", "bruno", "carla", "elisa"] and alarm.outcome == "failed"
 
 
 @pytest.mark.parametrize("fault", ["down", "size limit", "base moved", "not allowed"])

@@ -5,10 +5,17 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
 
 from audit import catalogue
 from audit.actions import Action, Outcome
-from audit.catalogue import RetentionClass
+from audit.catalogue import Kind, RetentionClass
+from audit.mapping import TABLE
+from audit.services import describing
 from tests.test_style import ROOT, modules, tree
 
 # what `trail.event` takes beside the detail
@@ -25,7 +32,7 @@ def test_every_action_has_one_entry_and_every_number_one_meaning() -> None:
 
 def test_every_class_knows_its_actions() -> None:
     assert catalogue.of(Action.LOG_READ).retention_class is RetentionClass.ACCESS
-    assert sum(len(catalogue.in_class(one)) for one in RetentionClass) == len(Action)
+    assert sum(len(catalogue.in_class(one)) for one in RetentionClass) == len(catalogue.ALL)
 
 
 def _calls() -> Iterator[tuple[str, ast.Call]]:
@@ -56,3 +63,33 @@ def test_what_code_records_is_declared() -> None:
             undeclared = said - catalogue.of(action).fields
             wrong += [f"{where} {action}: {name}" for name in sorted(undeclared)]
     assert wrong == []
+
+
+def test_every_action_is_used() -> None:
+    used = {
+        action
+        for path in modules()
+        if not str(path.relative_to(ROOT)).startswith(("audit/catalogue", "tests/"))
+        for action in _actions_in(tree(path))
+    }
+    assert sorted(set(Action) - used) == []
+
+
+def test_every_kind_is_said_in_both_vocabularies() -> None:
+    assert set(TABLE) == set(Kind)
+    assert all(1000 < row.ocsf_class < 7000 and row.ecs_category and row.ecs_type for row in TABLE.values())
+
+
+def test_the_page_is_what_the_catalogue_says() -> None:
+    call_command("event_catalogue", check=True)
+
+
+def test_a_stale_page_is_told(settings: Any, tmp_path: Path) -> None:
+    settings.BASE_DIR = tmp_path
+    (tmp_path / "docs").mkdir()
+    with pytest.raises(CommandError, match="stale"):
+        call_command("event_catalogue", check=True)
+    call_command("event_catalogue")
+    call_command("event_catalogue", check=True)
+    page = (tmp_path / "docs/audit-events.md").read_text()
+    assert page == describing.page() and all(f"| `{entry.action.value}` |" in page for entry in catalogue.ALL)

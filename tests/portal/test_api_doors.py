@@ -48,7 +48,7 @@ def test_a_token_that_counts_no_more_is_refused_and_recorded_once(world: World, 
     assert [who.get("/me").status_code for _ in range(3)] == [401] * 3
     event = AuditEvent.objects.get(action=Action.TOKEN_REFUSED)
     assert (event.outcome, event.actor_id, event.channel) == (Outcome.REFUSED, None, "api")
-    assert (event.detail["why"], event.detail["owner"]) == (why, world.owner.username)
+    assert (event.detail["why"], event.said["owner"]) == (why, world.owner.username)
 
 
 def test_a_bad_token_is_refused_even_beside_a_good_session(world: World, roles: Roles) -> None:

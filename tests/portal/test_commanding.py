@@ -1,0 +1,45 @@
+"""What an administrator runs in a shell is in the trail before it runs; what is typed into a shell is not."""
+
+from __future__ import annotations
+
+import pytest
+from django.core.management import ManagementUtility
+
+from audit.actions import Action
+from audit.models import AuditEvent
+from portal import commanding
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_command_leaves_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commanding, "_who", lambda: "root")
+    commanding.Utility(["manage.py", "issue_token", "davi", "--days", "3"]).fetch_command("issue_token")
+    event = AuditEvent.objects.get(action=Action.COMMAND_RUN)
+    assert event.channel == "command"
+    assert event.said == {"command": "issue_token", "arguments": ["davi", "--days", "3"], "system_user": "root"}
+    assert "root" not in str(event.detail)
+
+
+def test_what_is_typed_into_a_shell_is_not_kept() -> None:
+    commanding.record("shell", ["-c", "print('a secret')"])
+    assert AuditEvent.objects.get(action=Action.COMMAND_RUN).detail["arguments"] == ["-c", "… (17)"]
+
+
+@pytest.mark.parametrize("argv", [["help", "shell"], ["shell", "--help"], ["check"], ["migrate"]])
+def test_asking_for_help_and_serving_leave_none(argv: list[str]) -> None:
+    commanding.Utility(["manage.py", *argv]).fetch_command(argv[-1] if argv[-1] != "--help" else argv[0])
+    assert not AuditEvent.objects.exists()
+
+
+def test_without_the_trail_nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    from audit import trail
+
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("no trail")
+
+    monkeypatch.setattr(trail, "record", broken)
+    ran = []
+    monkeypatch.setattr(ManagementUtility, "fetch_command", lambda self, name: ran.append(name))
+    with pytest.raises(RuntimeError):
+        commanding.Utility(["manage.py", "shell"]).execute()
