@@ -31,6 +31,7 @@ ALLOCATIONS = [
     path(f"{REQUEST}/decide", deciding.decide, name="decide"),
 ]
 OPERATE = [
+    path("requests.csv", requests.requests_csv, name="requests_csv"),
     path("differences", differences.differences, name="differences"),
     path("differences.csv", differences.differences_csv, name="differences_csv"),
     path("differences/next", differences.dry_run, name="dry_run"),

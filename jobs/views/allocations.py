@@ -100,7 +100,7 @@ def _carry_out(
     yes: str = "",
 ) -> HttpResponse | None:  # fmt: skip
     """The preview, or the change itself once it is confirmed; None where the form has to be shown (again)."""
-    if request.method != "POST" or "edit" in request.POST or not form.is_valid():
+    if request.method != "POST" or previews.EDIT in request.POST or not form.is_valid():
         return None
     try:
         page = previews.first(request, project, act, title=title, back=back, yes=yes or _("Confirm"))
@@ -122,7 +122,7 @@ def _form(request: SignedInRequest, form: Form, project: Project, row: Allocatio
 
 
 def _status(request: SignedInRequest, form: Form) -> int:
-    return 422 if form.is_bound and "edit" not in request.POST else 200
+    return 422 if form.is_bound and previews.EDIT not in request.POST else 200
 
 
 def _address(row: Allocation) -> str:

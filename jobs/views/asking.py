@@ -15,6 +15,7 @@ from access import gate
 from access.ids import uuid7
 from access.permissions import Permission
 from accounts.http import SignedInRequest
+from datasets.services import NotPermitted
 from jobs import services, specs
 from jobs.forms import JobForm, like
 from jobs.models import Job
@@ -77,6 +78,8 @@ def _ask(request: SignedInRequest, form: JobForm, project: Project) -> Job | Non
         )  # fmt: skip
     except OverAllocation as over:
         form.add_error(FIELD_OF_LIMIT[over.limit], str(over))
+    except NotPermitted as refused:
+        form.add_error("datasets", refused.reasons)
     except services.NotNow as refusal:
         form.add_error(None, str(refusal))
     except services.TooFast as refusal:

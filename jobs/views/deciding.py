@@ -29,7 +29,7 @@ def decide(request: SignedInRequest, code: str, pk: UUID) -> HttpResponse:
     """Yes (`act=give`), with the amounts as they stand in the form, or no with words."""
     row = fetch(request, Permission.PROJECT_MANAGE, code, pk)
     form = DecisionForm(request.POST, asked=row)
-    if "edit" in request.POST:
+    if previews.EDIT in request.POST:
         return page(request, row, decision=form)
     if not form.is_valid():
         return page(request, row, decision=form, status=422)

@@ -14,8 +14,12 @@ FIRST, MOST = 64 * 1024, 1024 * 1024
 
 
 def _asked(request: SignedInRequest, pk: str) -> tuple[reading.Job, str]:
+    return reading.fetch(request.user, pk), _stream(request)
+
+
+def _stream(request: SignedInRequest) -> str:
     stream = request.GET.get("stream", "stdout")
-    return reading.fetch(request.user, pk), stream if stream in STREAMS else "stdout"
+    return stream if stream in STREAMS else "stdout"
 
 
 def _number(request: SignedInRequest, name: str, default: int) -> int:
@@ -86,7 +90,7 @@ def find(request: SignedInRequest, pk: str) -> HttpResponse:
 @require_safe
 def download(request: SignedInRequest, pk: str) -> HttpResponse | StreamingHttpResponse:
     """The whole file, streamed, as an attachment that no browser renders."""
-    job, stream = _asked(request, pk)
+    job, stream = reading.fetch_to_take(request.user, pk), _stream(request)
     try:
         whole = reading.download(job=job, by=request.user, stream=stream)
     except reading.NotReadable as error:

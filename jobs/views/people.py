@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -19,6 +22,7 @@ from accounts import admission
 from accounts.http import SignedInRequest
 from accounts.models import User
 from jobs.services import leaving
+from jobs.views import previews
 from jobs.views.project import people_of, with_rights
 from projects import refusals, searching, services
 from projects.forms import AddForm, RemoveForm, RoleForm
@@ -114,8 +118,8 @@ def _page(
         "removal": removal or RemoveForm(),
         "touched": leaving.touched(project, person) if row else None,
     }  # fmt: skip
-    bound = bool((form and form.is_bound) or (removal and removal.is_bound))
-    return render(request, "projects/member.html", context, status=422 if bound else 200)
+    wrong = bool((form and form.errors) or (removal and removal.errors))
+    return render(request, "projects/member.html", context, status=422 if wrong else 200)
 
 
 @login_required
@@ -126,15 +130,29 @@ def change(request: SignedInRequest, code: str, login: str) -> HttpResponse:
     if not project.may_manage:
         raise Refused(Permission.MEMBER_MANAGE, "projects.membership", {"code": code, "login": login})
     form = RoleForm(request.POST, with_pi=project.may_lead)
-    if form.is_valid():
+    if form.is_valid() and previews.EDIT not in request.POST:
         try:
             row = _current(rows) or _over()
-            services.change_member(membership=row, by=request.user, **_kept(form, row))
-            messages.success(request, _("Saved."))
-            return redirect("projects:detail", code)
+            kept = _kept(form, row)
+            title = _("%(name)s gets another role or last day") % {"name": row.user.name}
+            act = partial(services.change_member, membership=row, by=request.user, **kept)
+            page = _asked_first(request, project, act, rows, title=title, yes=_("Save"))
+            if page is None:
+                act()
+                messages.success(request, _("Saved."))
+            return page or redirect("projects:detail", code)
         except refusals.REFUSALS as error:
             _say(form, error)
     return _page(request, project, rows, form=form)
+
+
+def _asked_first(
+    request: SignedInRequest, project: Project, act: Callable[[], object], rows: list[Membership], *, title: str,
+    yes: str,
+) -> HttpResponse | None:  # fmt: skip
+    """What Slurm would be told and which waiting jobs it would block, where it takes something from the person."""
+    back = reverse("projects:member", args=[project.code, rows[0].user.username])
+    return previews.first(request, project, act, title=title, back=back, yes=yes, always=False)
 
 
 def _kept(form: RoleForm, row: Membership) -> dict[str, Any]:
@@ -155,13 +173,17 @@ def remove(request: SignedInRequest, code: str, login: str) -> HttpResponse:
     """The end of a membership, somebody else's or one's own."""
     project, rows = _one(request, code, login)
     form = RemoveForm(request.POST)
-    if form.is_valid():
+    if form.is_valid() and previews.EDIT not in request.POST:
         try:
-            services.remove_member(membership=_current(rows) or _over(), by=request.user, **form.cleaned_data)
+            row, leaves = _current(rows) or _over(), login == request.user.username
+            act = partial(services.remove_member, membership=row, by=request.user, **form.cleaned_data)
+            title = _("You leave the project") if leaves else _("%(name)s leaves the project") % {"name": row.user.name}
+            page = _asked_first(request, project, act, rows, title=title, yes=_("Leave") if leaves else _("Remove"))
+            if page is None:
+                act()
+            return page or _left(request, code, row.user)
         except refusals.REFUSALS as error:
             _say(form, error)
-        else:
-            return _left(request, code, rows[0].user)
     return _page(request, project, rows, removal=form)
 
 

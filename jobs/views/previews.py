@@ -21,7 +21,8 @@ from quotas import words
 from quotas.models import Allocation, Enforcement
 from quotas.services import seen
 
-NOT_KEPT = ("csrfmiddlewaretoken", "confirm", "edit")
+EDIT = "edit"  # back to the form
+NOT_KEPT = ("csrfmiddlewaretoken", "confirm", EDIT)
 _WHY: dict[str, str | Promise] = {
     "member": _("its owner may no longer submit for the project"),
     "project": _("the project takes no work"),
@@ -43,6 +44,11 @@ class Shown:
     seen_at: datetime | None
 
     @property
+    def takes(self) -> bool:
+        """Whether somebody can do less afterwards."""
+        return bool(self.blocked) or any(step.stops for step in self.steps)
+
+    @property
     def fingerprint(self) -> str:
         """The same for the same preview: what was confirmed is what was shown."""
         said = repr([(one.text, one.queues, one.lines) for one in self.steps] + [job.pk for job, _why in self.blocked])
@@ -60,14 +66,16 @@ def show(project: Project, change: Callable[[], object]) -> Shown:
 
 
 def first(
-    request: SignedInRequest, project: Project, change: Callable[[], object], *, title: str, back: str, yes: str
-) -> HttpResponse | None:
+    request: SignedInRequest, project: Project, change: Callable[[], object], *, title: str, back: str, yes: str,
+    always: bool = True,
+) -> HttpResponse | None:  # fmt: skip
     """The page to look at before it is done; None where just what it shows was confirmed. Raises what `change` does.
 
-    `title` says what is about to change, `yes` is the word on the button, `back` where no leads to.
+    `title` says what is about to change, `yes` is the word on the button, `back` where no leads to. Not `always`:
+    also None where nobody can do less afterwards.
     """
     shown = show(project, change)
-    if request.POST.get("confirm") == shown.fingerprint:
+    if request.POST.get("confirm") == shown.fingerprint or not (always or shown.takes):
         return None
     kept = [(name, value) for name, values in request.POST.lists() if name not in NOT_KEPT for value in values]
     context: dict[str, Any] = {

@@ -50,7 +50,7 @@ def shares(request: SignedInRequest, code: str, allocation: str) -> HttpResponse
     number = min(pages, _number(request))
     found = _rows(request, row, members[(number - 1) * PAGE : number * PAGE])
     said: list[str] = []
-    if request.method == "POST" and "edit" not in request.POST and all(one.form.is_valid() for one in found):
+    if request.method == "POST" and previews.EDIT not in request.POST and all(one.form.is_valid() for one in found):
         done = _carry_out(request, row, found, said)
         if done is not None:
             return done
@@ -59,7 +59,8 @@ def shares(request: SignedInRequest, code: str, allocation: str) -> HttpResponse
         "project": row.project, "allocation": row, "rows": found, "said": said, "wrong": wrong, "number": number,
         "pages": range(1, pages + 1),
     }  # fmt: skip
-    return render(request, "quotas/shares.html", context, status=422 if wrong and "edit" not in request.POST else 200)
+    status = 422 if wrong and previews.EDIT not in request.POST else 200
+    return render(request, "quotas/shares.html", context, status=status)
 
 
 def _number(request: SignedInRequest) -> int:

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
-from django.http import HttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from access import gate
+from access.errors import NotFound
 from access.permissions import Permission
 from accounts.http import SignedInRequest
-from projects import refusals
-from projects.models import Project
+from audit import trail
+from audit.actions import Action
+from projects import refusals, tables
+from projects.models import Project, ProjectRequest, Request
 from quotas import asking, panels
 from quotas.forms import CommentForm, DecisionForm, RequestForm, blame
 from quotas.models import Allocation, AllocationRequest
@@ -101,3 +107,43 @@ def withdraw(request: SignedInRequest, code: str, pk: UUID) -> HttpResponse:
     except refusals.REFUSALS as error:
         messages.error(request, str(refusals.of(error).words))
     return redirect("allocations:request", code, pk)
+
+
+@login_required
+@require_GET
+def requests_csv(request: SignedInRequest) -> StreamingHttpResponse:
+    """Every request for a project or an allocation, decided or not, as a row; that somebody took them is recorded."""
+    if not gate.site_can(request.user, Permission.PROJECT_MANAGE):
+        raise NotFound(Permission.PROJECT_MANAGE, "quotas.allocationrequest", {})
+    trail.record(Action.REPORT_READ, by=request.user, table="requests")
+    head = [
+        _("project"), _("what"), _("title"), _("allocation"), _("GPUs at once"), _("GPU-hours"), _("from"), _("until"),
+        _("asked by"), _("asked at"), _("justification"), _("state"), _("decided by"), _("decided at"), _("answer"),
+    ]  # fmt: skip
+    rows = itertools.chain(map(_project_cells, _all(ProjectRequest)), map(_allocation_cells, _all(AllocationRequest)))
+    return tables.response(f"bancada-requests-{timezone.localdate():%Y-%m-%d}.csv", head, rows)
+
+
+def _all(model: Any) -> Iterator[Any]:
+    names = [name for name in ("project", "allocation", "asked_by", "decided_by") if hasattr(model, name)]
+    rows: Iterator[Any] = model.objects.select_related(*names).order_by("-asked_at").iterator(chunk_size=500)
+    return rows
+
+
+def _project_cells(row: ProjectRequest) -> list[Any]:
+    return [row.code, _("a project"), row.title, "", "", "", "", "", *_talk(row)]
+
+
+def _allocation_cells(row: AllocationRequest) -> list[Any]:
+    hours = None if row.gpu_minutes is None else row.gpu_minutes / 60
+    of = row.allocation.title if row.allocation else ""
+    wanted = [row.gpus_at_once, hours, row.starts_on, row.ends_on]
+    return [row.project.code, row.get_kind_display(), row.title, of, *wanted, *_talk(row)]
+
+
+def _talk(row: Request) -> list[Any]:
+    decided = row.decided_by.name if row.decided_by else ""
+    return [
+        row.asked_by.name, row.asked_at.isoformat(timespec="seconds"), row.why, row.get_state_display(), decided,
+        row.decided_at.isoformat(timespec="seconds") if row.decided_at else "", row.answer,
+    ]  # fmt: skip

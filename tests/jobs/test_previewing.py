@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
+from django.urls import reverse
 
 from access.roles import Role
 from audit.models import AuditEvent
@@ -18,6 +20,7 @@ from slurm import fake
 from slurm.steps import Kind
 from tests.factories import make_member
 from tests.jobs.conftest import Bench
+from tests.pages import signed_in
 
 
 @pytest.fixture(autouse=True)
@@ -79,3 +82,20 @@ def test_what_the_change_raises_comes_through(bench: Bench, waiting: Any) -> Non
     membership = make_member(bench.project, Role.PI).memberships.get()
     with pytest.raises(projects.LastPI):
         previewing.preview(bench.project, lambda: projects.remove_member(membership=membership, by=None))
+
+
+@pytest.mark.parametrize(("page", "fields"), [("remove", {"on_end": "finish"}), ("change", {"role": Role.VIEWER})])
+def test_who_takes_something_from_a_person_is_asked_first(
+    bench: Bench, waiting: Any, page: str, fields: dict[str, str]
+) -> None:
+    client = signed_in(make_member(bench.project, Role.PI, language="en"))
+    applying.bring([bench.project])
+    where = reverse(f"projects:{page}_member", args=[bench.project.code, bench.user.username])
+    asked = client.post(where, fields)
+    assert asked.status_code == 200 and waiting.name in asked.content.decode()
+    assert bench.user.memberships.filter(ends_at=None, role=Role.RESEARCHER).exists()
+    again = client.post(where, fields | {"edit": "1"})
+    assert again.status_code == 200 and b"projects/preview" not in again.content
+    said = re.search(r'name="confirm" value="(\w+)"', asked.content.decode())
+    assert said and client.post(where, fields | {"confirm": said[1]}).status_code == 302
+    assert not bench.user.memberships.filter(ends_at=None, role=Role.RESEARCHER).exists()

@@ -192,6 +192,9 @@ def test_a_request_goes_its_way(project: Project, allocation: Allocation) -> Non
     assert "Until when?" in told and "A part." in told and "Decide" not in told
     assert leader.post(f"{where}/withdraw").status_code == 302
     assert AllocationRequest.objects.get().state == "approved"
+    assert leader.get("/operate/requests.csv").status_code == 404
+    rows = b"".join(admin.get("/operate/requests.csv").streaming_content).decode().splitlines()
+    assert len(rows) == 2 and "more of an allocation" in rows[1] and "A part." in rows[1] and ",900.0," in rows[1]
 
 
 def test_reports_and_their_csv(project: Project, allocation: Allocation) -> None:
