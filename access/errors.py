@@ -16,4 +16,8 @@ class NotFound(Denied):
 
 
 class Refused(Denied):
-    """Theirs to see, not theirs to do."""
+    """Theirs to see, not theirs to do; `why` is said to them where it is more than their role."""
+
+    def __init__(self, permission: Permission, subject: str, key: dict[str, object], why: str = "") -> None:
+        super().__init__(permission, subject, key)
+        self.why = why

@@ -136,7 +136,7 @@ _BYTES = {
 @router.get("/{uuid:pk}/log", operation_id="log", openapi_extra=_BYTES)
 def log(request: HttpRequest, pk: UUID, place: Query[Place]) -> HttpResponse:
     """Raw bytes of the job's output. Poll with the offset you have reached: what comes is what was written since."""
-    row = reading.fetch(request.user, pk)
+    row = reading.fetch_to_take(request.user, pk)
     chunk = reading.read(
         job=row, by=_person(request), stream=place.stream, offset=place.offset, limit=place.limit,
         generation=place.generation,

@@ -63,6 +63,11 @@ class JobRequest(BaseModel):
     time_limit_minutes: Whole = Field(60, ge=1, le=LONGEST_MINUTES)
     script: str = Field(description="The batch script; begins with #!, Unix line ends, 4 MiB at the most.")
     environment: dict[Text, Text] = Field(default_factory=dict, description="Variables for the job, 100 at the most.")
+    datasets: list[Text] = Field(
+        default_factory=list,
+        max_length=16,
+        description="Datasets it uses: `code` (the newest version) or `code@version`.",
+    )
 
 
 Asked = tuple[dict[str, Any], dict[str, list[str]]]  # the fields that have their form, field -> what is wrong
@@ -167,6 +172,7 @@ class JobOut(Schema):
     seen_at: datetime | None
     cancel_asked_at: datetime | None
     digest: str
+    datasets: list[str]
 
 
 class Batch(Schema):
@@ -200,4 +206,5 @@ def job_out(job: Job) -> dict[str, Any]:
         "allocation": job.allocation.code if job.allocation else None,
         "owner": job.owner_login,
         "memory_gb": round(job.memory_mb / 1024, 2),
+        "datasets": [f"{one['code']}@{one['version']}" for one in job.datasets],
     }

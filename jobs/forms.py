@@ -42,6 +42,7 @@ class JobForm(forms.Form):
     memory_gb = forms.CharField(label=_("Memory per node (GB)"), required=False, initial=8)
     time_limit_minutes = forms.CharField(label=_("Time limit (minutes)"), required=False, initial=60)
     allocation = forms.CharField(label=_("Allocation"), required=False)
+    datasets = forms.CharField(label=_("Datasets"), required=False, max_length=1000)
     script = forms.CharField(label=_("Script"), strip=False, widget=forms.Textarea(attrs={"rows": 14}), initial=EXAMPLE)
 
     spec: specs.JobSpec
@@ -71,4 +72,5 @@ def like(job: Job) -> dict[str, Any]:
         "name": job.name, "partition": job.partition, "gpu_type": job.gpu_type, "gpus": job.gpus, "nodes": job.nodes,
         "cpus": job.cpus, "memory_gb": max(1, job.memory_mb // 1024), "time_limit_minutes": job.time_limit_minutes,
         "allocation": job.allocation.code if job.allocation else "", "script": job.script or EXAMPLE,
+        "datasets": " ".join(f"{one['code']}@{one['version']}" for one in job.datasets),
     }  # fmt: skip

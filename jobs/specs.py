@@ -12,6 +12,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from cluster.models import Partition
+from jobs import declared
 from projects.models import Project
 
 LONGEST_SCRIPT = 4 * 1024 * 1024  # bytes; Slurm's own limit
@@ -19,7 +20,7 @@ _NAME = re.compile(r"[^\W_][\w .+-]{0,63}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 _UNFIT = re.compile("[\x00\n\r\ud800-\udfff]")
 _NOT_THEIRS = re.compile(
-    r"(LD_|SLURM_|SLURMD_|SBATCH_|BANCADA_|DYLD_)|(BASH_ENV|ENV|HOME|USER|LOGNAME|SHELL|PATH|IFS)$"
+    r"(LD_|SLURM_|SLURMD_|SBATCH_|BANCADA_|DATASET_|DYLD_)|(BASH_ENV|ENV|HOME|USER|LOGNAME|SHELL|PATH|IFS)$"
 )
 
 
@@ -45,6 +46,7 @@ class JobSpec:
     time_limit_minutes: int
     script: str
     environment: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    datasets: tuple[str, ...] = ()  # "code" (its newest version) or "code@version"
 
     @property
     def total_gpus(self) -> int:
@@ -54,6 +56,8 @@ class JobSpec:
     def digest(self, *, project: str, allocation: str) -> str:
         """SHA-256 of the canonical request: the same for the same request, whatever door it came through."""
         body = dataclasses.asdict(self) | {"project": project, "allocation": allocation}
+        if not self.datasets:  # as it was before there were any: a request sent again is the same one
+            del body["datasets"]
         return hashlib.sha256(json.dumps(body, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
@@ -70,6 +74,7 @@ def check(raw: Mapping[str, Any], *, project: Project, partitions: Iterable[Part
         "name": _name(raw, errors),
         "script": _script(raw, errors),
         "environment": _environment(raw, errors),
+        "datasets": declared.check(raw, errors),
         **_amounts(raw, partition, errors),
     }
     fields["gpu_type"] = _gpu_type(raw, partition, fields["gpus"], errors)

@@ -23,6 +23,7 @@ from audit import trail
 from audit.actions import Action, Outcome
 from audit.api import router_over
 from cluster.api import router as cluster
+from datasets.services import NotPermitted
 from jobs.api import router as jobs
 from jobs.services import AlreadyOver, KeyReused, NotNow
 from jobs.services.pace import TooFast
@@ -88,7 +89,8 @@ def _denied(request: HttpRequest, error: Denied) -> HttpResponse:
     denied.record(error, by=request.user)
     if isinstance(error, NotFound):
         return problem(404)
-    return problem(403, _("Your role does not allow this."), permission=str(error.permission))
+    said = getattr(error, "why", "") or _("Your role does not allow this.")
+    return problem(403, said, permission=str(error.permission))
 
 
 @api.exception_handler(AuthenticationError)
@@ -151,6 +153,12 @@ def _over_allocation(request: HttpRequest, error: OverAllocation) -> HttpRespons
     field = FIELD_OF_LIMIT.get(error.limit, "allocation")
     said = {field if error.place is None else f"jobs.{error.place}.{field}": [str(error)]}
     return problem(422, str(error), kind="over-allocation", errors=said, limit=error.limit)
+
+
+@api.exception_handler(NotPermitted)
+def _not_permitted(request: HttpRequest, error: NotPermitted) -> HttpResponse:
+    field = "datasets" if error.place is None else f"jobs.{error.place}.datasets"
+    return problem(422, str(error), kind="not-permitted", errors={field: error.reasons})
 
 
 @api.exception_handler(NotNow)

@@ -30,4 +30,5 @@ def page(request: HttpRequest, error: Denied) -> HttpResponse:
     """404 where the thing may not even be seen (the same page as for a wrong address), else 403."""
     record(error, by=request.user)
     hidden = isinstance(error, NotFound)
-    return render(request, "404.html" if hidden else "403.html", status=404 if hidden else 403)
+    context = {"why": getattr(error, "why", "")}
+    return render(request, "404.html" if hidden else "403.html", context, status=404 if hidden else 403)

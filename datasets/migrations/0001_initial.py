@@ -12,432 +12,1147 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('auth', '0012_alter_user_first_name_max_length'),
-        ('projects', '0003_found_and_led'),
+        ("auth", "0012_alter_user_first_name_max_length"),
+        ("projects", "0003_found_and_led"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Agreement',
+            name="Agreement",
             fields=[
-                ('id', models.UUIDField(default=access.ids.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('title', models.CharField(max_length=120, verbose_name='title')),
-                ('parties', models.TextField(max_length=2000, verbose_name='parties')),
-                ('document', models.CharField(max_length=300, verbose_name='where the signed document is kept')),
-                ('document_digest', models.CharField(max_length=64, validators=[django.core.validators.RegexValidator('\\A[0-9a-f]{64}\\Z', 'Give the SHA-256 digest: 64 digits and letters a to f.')], verbose_name='SHA-256 digest of the document')),
-                ('starts_on', models.DateField(verbose_name='from')),
-                ('ends_on', models.DateField(verbose_name='until')),
-                ('purposes', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('research', 'research'), ('methods', 'development of methods and software'), ('validation', 'validation and comparison'), ('teaching', 'teaching'), ('service', 'service to the public')], max_length=12), size=None, verbose_name='allowed purposes')),
-                ('duties', models.TextField(max_length=4000, verbose_name='duties at the end')),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('ended_at', models.DateTimeField(blank=True, null=True)),
-                ('settled_at', models.DateTimeField(blank=True, null=True)),
-                ('ended_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='agreements', to='projects.project', verbose_name='project')),
+                ("id", models.UUIDField(default=access.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ("title", models.CharField(max_length=120, verbose_name="title")),
+                ("parties", models.TextField(max_length=2000, verbose_name="parties")),
+                ("document", models.CharField(max_length=300, verbose_name="where the signed document is kept")),
+                (
+                    "document_digest",
+                    models.CharField(
+                        max_length=64,
+                        validators=[
+                            django.core.validators.RegexValidator(
+                                "\\A[0-9a-f]{64}\\Z", "Give the SHA-256 digest: 64 digits and letters a to f."
+                            )
+                        ],
+                        verbose_name="SHA-256 digest of the document",
+                    ),
+                ),
+                ("starts_on", models.DateField(verbose_name="from")),
+                ("ends_on", models.DateField(verbose_name="until")),
+                (
+                    "purposes",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.CharField(
+                            choices=[
+                                ("research", "research"),
+                                ("methods", "development of methods and software"),
+                                ("validation", "validation and comparison"),
+                                ("teaching", "teaching"),
+                                ("service", "service to the public"),
+                            ],
+                            max_length=12,
+                        ),
+                        size=None,
+                        verbose_name="allowed purposes",
+                    ),
+                ),
+                ("duties", models.TextField(max_length=4000, verbose_name="duties at the end")),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("ended_at", models.DateTimeField(blank=True, null=True)),
+                ("settled_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "ended_by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "project",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="agreements",
+                        to="projects.project",
+                        verbose_name="project",
+                    ),
+                ),
             ],
             options={
-                'ordering': ('-starts_on',),
+                "ordering": ("-starts_on",),
             },
         ),
         migrations.CreateModel(
-            name='Dataset',
+            name="Dataset",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('code', models.CharField(max_length=31, unique=True, validators=[django.core.validators.RegexValidator('\\A[a-z][a-z0-9-]{1,30}\\Z', 'Use 2 to 31 lower-case letters, digits or -.')], verbose_name='code')),
-                ('name', models.CharField(max_length=120, verbose_name='name')),
-                ('description', models.TextField(blank=True, max_length=4000, verbose_name='description')),
-                ('classification', models.CharField(choices=[('public', 'public'), ('internal', 'internal'), ('confidential', 'confidential'), ('personal', 'personal'), ('sensitive', 'sensitive personal')], default='internal', max_length=12, verbose_name='data classification')),
-                ('licence', models.CharField(blank=True, max_length=200, verbose_name='licence')),
-                ('retention', models.CharField(blank=True, max_length=300, verbose_name='retention')),
-                ('is_listed', models.BooleanField(default=False, verbose_name='can be found by everybody who signs in')),
-                ('downloads', models.BooleanField(default=True, verbose_name='outputs of jobs that use it may be downloaded')),
-                ('legal_basis', models.CharField(blank=True, choices=[('7-I', 'art. 7, I: consent'), ('7-II', 'art. 7, II: legal or regulatory duty of the controller'), ('7-III', 'art. 7, III: public policies'), ('7-IV', 'art. 7, IV: studies by a research body'), ('7-V', 'art. 7, V: contract with the data subject'), ('7-VI', 'art. 7, VI: exercise of rights in proceedings'), ('7-VII', 'art. 7, VII: protection of life'), ('7-VIII', 'art. 7, VIII: protection of health, by health professionals or services'), ('7-IX', 'art. 7, IX: legitimate interest'), ('7-X', 'art. 7, X: protection of credit'), ('11-I', 'art. 11, I: specific consent'), ('11-II-a', 'art. 11, II, a: legal or regulatory duty of the controller'), ('11-II-b', 'art. 11, II, b: public policies'), ('11-II-c', 'art. 11, II, c: studies by a research body'), ('11-II-d', 'art. 11, II, d: exercise of rights, also in proceedings'), ('11-II-e', 'art. 11, II, e: protection of life'), ('11-II-f', 'art. 11, II, f: protection of health, by health professionals or services'), ('11-II-g', 'art. 11, II, g: prevention of fraud and safety of the data subject')], max_length=10, verbose_name='legal basis')),
-                ('controller', models.CharField(blank=True, max_length=200, verbose_name='controller')),
-                ('processor', models.CharField(blank=True, max_length=200, verbose_name='processor')),
-                ('ethics', models.CharField(blank=True, max_length=200, verbose_name='ethics approval')),
-                ('ethics_not_applicable', models.CharField(blank=True, max_length=300, verbose_name='why no ethics approval is needed')),
-                ('transfer', models.CharField(blank=True, choices=[('no', 'no international transfer'), ('yes', 'international transfer')], max_length=4, verbose_name='international transfer')),
-                ('transfer_details', models.CharField(blank=True, max_length=300, verbose_name='to where, with which safeguards')),
-                ('state', models.CharField(choices=[('draft', 'draft'), ('approved', 'approved'), ('retired', 'retired')], default='draft', max_length=10, verbose_name='state')),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('approved_at', models.DateTimeField(blank=True, null=True)),
-                ('retired_at', models.DateTimeField(blank=True, null=True)),
-                ('agreement', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='datasets', to='datasets.agreement', verbose_name='sharing agreement')),
-                ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='datasets', to='projects.project', verbose_name='project')),
-                ('steward', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='data steward')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "code",
+                    models.CharField(
+                        max_length=31,
+                        unique=True,
+                        validators=[
+                            django.core.validators.RegexValidator(
+                                "\\A[a-z][a-z0-9-]{1,30}\\Z", "Use 2 to 31 lower-case letters, digits or -."
+                            )
+                        ],
+                        verbose_name="code",
+                    ),
+                ),
+                ("name", models.CharField(max_length=120, verbose_name="name")),
+                ("description", models.TextField(blank=True, max_length=4000, verbose_name="description")),
+                (
+                    "classification",
+                    models.CharField(
+                        choices=[
+                            ("public", "public"),
+                            ("internal", "internal"),
+                            ("confidential", "confidential"),
+                            ("personal", "personal"),
+                            ("sensitive", "sensitive personal"),
+                        ],
+                        default="internal",
+                        max_length=12,
+                        verbose_name="data classification",
+                    ),
+                ),
+                ("licence", models.CharField(blank=True, max_length=200, verbose_name="licence")),
+                ("retention", models.CharField(blank=True, max_length=300, verbose_name="retention")),
+                (
+                    "is_listed",
+                    models.BooleanField(default=False, verbose_name="can be found by everybody who signs in"),
+                ),
+                (
+                    "downloads",
+                    models.BooleanField(default=True, verbose_name="outputs of jobs that use it may be downloaded"),
+                ),
+                (
+                    "legal_basis",
+                    models.CharField(
+                        blank=True,
+                        choices=[
+                            ("7-I", "art. 7, I: consent"),
+                            ("7-II", "art. 7, II: legal or regulatory duty of the controller"),
+                            ("7-III", "art. 7, III: public policies"),
+                            ("7-IV", "art. 7, IV: studies by a research body"),
+                            ("7-V", "art. 7, V: contract with the data subject"),
+                            ("7-VI", "art. 7, VI: exercise of rights in proceedings"),
+                            ("7-VII", "art. 7, VII: protection of life"),
+                            ("7-VIII", "art. 7, VIII: protection of health, by health professionals or services"),
+                            ("7-IX", "art. 7, IX: legitimate interest"),
+                            ("7-X", "art. 7, X: protection of credit"),
+                            ("11-I", "art. 11, I: specific consent"),
+                            ("11-II-a", "art. 11, II, a: legal or regulatory duty of the controller"),
+                            ("11-II-b", "art. 11, II, b: public policies"),
+                            ("11-II-c", "art. 11, II, c: studies by a research body"),
+                            ("11-II-d", "art. 11, II, d: exercise of rights, also in proceedings"),
+                            ("11-II-e", "art. 11, II, e: protection of life"),
+                            ("11-II-f", "art. 11, II, f: protection of health, by health professionals or services"),
+                            ("11-II-g", "art. 11, II, g: prevention of fraud and safety of the data subject"),
+                        ],
+                        max_length=10,
+                        verbose_name="legal basis",
+                    ),
+                ),
+                ("controller", models.CharField(blank=True, max_length=200, verbose_name="controller")),
+                ("processor", models.CharField(blank=True, max_length=200, verbose_name="processor")),
+                ("ethics", models.CharField(blank=True, max_length=200, verbose_name="ethics approval")),
+                (
+                    "ethics_not_applicable",
+                    models.CharField(blank=True, max_length=300, verbose_name="why no ethics approval is needed"),
+                ),
+                (
+                    "transfer",
+                    models.CharField(
+                        blank=True,
+                        choices=[("no", "no international transfer"), ("yes", "international transfer")],
+                        max_length=4,
+                        verbose_name="international transfer",
+                    ),
+                ),
+                (
+                    "transfer_details",
+                    models.CharField(blank=True, max_length=300, verbose_name="to where, with which safeguards"),
+                ),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[("draft", "draft"), ("approved", "approved"), ("retired", "retired")],
+                        default="draft",
+                        max_length=10,
+                        verbose_name="state",
+                    ),
+                ),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("approved_at", models.DateTimeField(blank=True, null=True)),
+                ("retired_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "agreement",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="datasets",
+                        to="datasets.agreement",
+                        verbose_name="sharing agreement",
+                    ),
+                ),
+                (
+                    "project",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="datasets",
+                        to="projects.project",
+                        verbose_name="project",
+                    ),
+                ),
+                (
+                    "steward",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                        verbose_name="data steward",
+                    ),
+                ),
             ],
             options={
-                'ordering': ('name',),
-                'permissions': [('dataset_view', 'dataset view'), ('dataset_steward', 'dataset steward')],
+                "ordering": ("name",),
+                "permissions": [("dataset_view", "dataset view"), ("dataset_steward", "dataset steward")],
             },
         ),
         migrations.CreateModel(
-            name='DatasetRight',
+            name="DatasetRight",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('content_object', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to='datasets.dataset')),
-                ('permission', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to='auth.permission')),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to=settings.AUTH_USER_MODEL)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "content_object",
+                    models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to="datasets.dataset"),
+                ),
+                ("permission", models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to="auth.permission")),
+                ("user", models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to=settings.AUTH_USER_MODEL)),
             ],
             options={
-                'abstract': False,
+                "abstract": False,
             },
         ),
         migrations.CreateModel(
-            name='DatasetVersion',
+            name="DatasetVersion",
             fields=[
-                ('id', models.UUIDField(default=access.ids.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('label', models.CharField(max_length=31, validators=[django.core.validators.RegexValidator('\\A[A-Za-z0-9][A-Za-z0-9._-]{0,30}\\Z', 'Use letters, digits and . _ - , 31 at most.')], verbose_name='version')),
-                ('path', models.CharField(max_length=300, validators=[django.core.validators.RegexValidator('\\A(/[A-Za-z0-9_][A-Za-z0-9_.+-]*)+\\Z', 'Give the whole path from /, in letters, digits, _, -, + and . without accents or spaces.')], verbose_name='path on shared storage')),
-                ('note', models.CharField(blank=True, max_length=300, verbose_name='what is new')),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('withdrawn_at', models.DateTimeField(blank=True, null=True)),
-                ('manifest_job', models.UUIDField(blank=True, null=True)),
-                ('manifest', models.TextField(blank=True)),
-                ('manifest_digest', models.CharField(blank=True, max_length=64)),
-                ('files', models.PositiveBigIntegerField(blank=True, null=True)),
-                ('size', models.PositiveBigIntegerField(blank=True, null=True)),
-                ('measured_at', models.DateTimeField(blank=True, null=True)),
-                ('by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('dataset', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='versions', to='datasets.dataset')),
+                ("id", models.UUIDField(default=access.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                (
+                    "label",
+                    models.CharField(
+                        max_length=31,
+                        validators=[
+                            django.core.validators.RegexValidator(
+                                "\\A[A-Za-z0-9][A-Za-z0-9._-]{0,30}\\Z", "Use letters, digits and . _ - , 31 at most."
+                            )
+                        ],
+                        verbose_name="version",
+                    ),
+                ),
+                (
+                    "path",
+                    models.CharField(
+                        max_length=300,
+                        validators=[
+                            django.core.validators.RegexValidator(
+                                "\\A(/[A-Za-z0-9_][A-Za-z0-9_.+-]*)+\\Z",
+                                "Give the whole path from /, in letters, digits, _, -, + and . without accents or spaces.",
+                            )
+                        ],
+                        verbose_name="path on shared storage",
+                    ),
+                ),
+                ("note", models.CharField(blank=True, max_length=300, verbose_name="what is new")),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("withdrawn_at", models.DateTimeField(blank=True, null=True)),
+                ("manifest_job", models.UUIDField(blank=True, null=True)),
+                ("manifest", models.TextField(blank=True)),
+                ("manifest_digest", models.CharField(blank=True, max_length=64)),
+                ("files", models.PositiveBigIntegerField(blank=True, null=True)),
+                ("size", models.PositiveBigIntegerField(blank=True, null=True)),
+                ("measured_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "dataset",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="versions", to="datasets.dataset"
+                    ),
+                ),
             ],
             options={
-                'ordering': ('-created_at',),
+                "ordering": ("-created_at",),
             },
         ),
         migrations.CreateModel(
-            name='Duty',
+            name="Duty",
             fields=[
-                ('id', models.UUIDField(default=access.ids.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('kind', models.CharField(blank=True, choices=[('return', 'return the data'), ('delete', 'delete the data')], max_length=8)),
-                ('how', models.TextField(blank=True, max_length=2000, verbose_name='what was done')),
-                ('done_at', models.DateTimeField(blank=True, null=True)),
-                ('agreement', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='checklist', to='datasets.agreement')),
-                ('dataset', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='datasets.dataset')),
-                ('done_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('project', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='projects.project')),
-                ('user', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ("id", models.UUIDField(default=access.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                (
+                    "kind",
+                    models.CharField(
+                        blank=True, choices=[("return", "return the data"), ("delete", "delete the data")], max_length=8
+                    ),
+                ),
+                ("how", models.TextField(blank=True, max_length=2000, verbose_name="what was done")),
+                ("done_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "agreement",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="checklist", to="datasets.agreement"
+                    ),
+                ),
+                (
+                    "dataset",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="datasets.dataset"
+                    ),
+                ),
+                (
+                    "done_by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "project",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="projects.project",
+                    ),
+                ),
+                (
+                    "user",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                'ordering': ('id',),
+                "ordering": ("id",),
             },
         ),
         migrations.CreateModel(
-            name='Grant',
+            name="Grant",
             fields=[
-                ('id', models.UUIDField(default=access.ids.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('purpose', models.CharField(choices=[('research', 'research'), ('methods', 'development of methods and software'), ('validation', 'validation and comparison'), ('teaching', 'teaching'), ('service', 'service to the public')], max_length=12, verbose_name='purpose')),
-                ('access', models.CharField(choices=[('read', 'read'), ('write', 'read and write')], default='read', max_length=5, verbose_name='access')),
-                ('starts_on', models.DateField(verbose_name='from')),
-                ('ends_on', models.DateField(verbose_name='until')),
-                ('approved_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('revoked_at', models.DateTimeField(blank=True, null=True)),
-                ('revoked_why', models.CharField(blank=True, max_length=300, verbose_name='why')),
-                ('warned_days', models.PositiveSmallIntegerField(blank=True, null=True)),
-                ('expired_at', models.DateTimeField(blank=True, null=True)),
-                ('approved_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('asked_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('dataset', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='grants', to='datasets.dataset')),
-                ('project', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='dataset_grants', to='projects.project')),
-                ('revoked_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('user', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ("id", models.UUIDField(default=access.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                (
+                    "purpose",
+                    models.CharField(
+                        choices=[
+                            ("research", "research"),
+                            ("methods", "development of methods and software"),
+                            ("validation", "validation and comparison"),
+                            ("teaching", "teaching"),
+                            ("service", "service to the public"),
+                        ],
+                        max_length=12,
+                        verbose_name="purpose",
+                    ),
+                ),
+                (
+                    "access",
+                    models.CharField(
+                        choices=[("read", "read"), ("write", "read and write")],
+                        default="read",
+                        max_length=5,
+                        verbose_name="access",
+                    ),
+                ),
+                ("starts_on", models.DateField(verbose_name="from")),
+                ("ends_on", models.DateField(verbose_name="until")),
+                ("approved_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("revoked_at", models.DateTimeField(blank=True, null=True)),
+                ("revoked_why", models.CharField(blank=True, max_length=300, verbose_name="why")),
+                ("warned_days", models.PositiveSmallIntegerField(blank=True, null=True)),
+                ("expired_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "approved_by",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to=settings.AUTH_USER_MODEL
+                    ),
+                ),
+                (
+                    "asked_by",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to=settings.AUTH_USER_MODEL
+                    ),
+                ),
+                (
+                    "dataset",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="grants", to="datasets.dataset"
+                    ),
+                ),
+                (
+                    "project",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="dataset_grants",
+                        to="projects.project",
+                    ),
+                ),
+                (
+                    "revoked_by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "user",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                'ordering': ('-approved_at',),
+                "ordering": ("-approved_at",),
             },
         ),
         migrations.CreateModel(
-            name='DatasetUse',
+            name="DatasetUse",
             fields=[
-                ('id', models.UUIDField(default=access.ids.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('job', models.UUIDField()),
-                ('job_name', models.CharField(max_length=64)),
-                ('purpose', models.CharField(choices=[('research', 'research'), ('methods', 'development of methods and software'), ('validation', 'validation and comparison'), ('teaching', 'teaching'), ('service', 'service to the public')], max_length=12)),
-                ('access', models.CharField(choices=[('read', 'read'), ('write', 'read and write')], max_length=5)),
-                ('declared_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('started_at', models.DateTimeField(blank=True, null=True)),
-                ('ended_at', models.DateTimeField(blank=True, null=True)),
-                ('dataset', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='uses', to='datasets.dataset')),
-                ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='projects.project')),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('version', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='uses', to='datasets.datasetversion')),
-                ('grant', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='uses', to='datasets.grant')),
+                ("id", models.UUIDField(default=access.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ("job", models.UUIDField()),
+                ("job_name", models.CharField(max_length=64)),
+                (
+                    "purpose",
+                    models.CharField(
+                        choices=[
+                            ("research", "research"),
+                            ("methods", "development of methods and software"),
+                            ("validation", "validation and comparison"),
+                            ("teaching", "teaching"),
+                            ("service", "service to the public"),
+                        ],
+                        max_length=12,
+                    ),
+                ),
+                ("access", models.CharField(choices=[("read", "read"), ("write", "read and write")], max_length=5)),
+                ("declared_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("started_at", models.DateTimeField(blank=True, null=True)),
+                ("ended_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "dataset",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="uses", to="datasets.dataset"
+                    ),
+                ),
+                (
+                    "project",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="projects.project"
+                    ),
+                ),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to=settings.AUTH_USER_MODEL
+                    ),
+                ),
+                (
+                    "version",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="uses", to="datasets.datasetversion"
+                    ),
+                ),
+                (
+                    "grant",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="uses", to="datasets.grant"
+                    ),
+                ),
             ],
             options={
-                'ordering': ('-id',),
+                "ordering": ("-id",),
             },
         ),
         migrations.CreateModel(
-            name='GrantRequest',
+            name="GrantRequest",
             fields=[
-                ('id', models.UUIDField(default=access.ids.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('asked_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('why', models.TextField(max_length=4000, verbose_name='justification')),
-                ('state', models.CharField(choices=[('open', 'waiting for a decision'), ('approved', 'approved'), ('refused', 'refused'), ('withdrawn', 'withdrawn')], default='open', max_length=10)),
-                ('decided_at', models.DateTimeField(blank=True, null=True)),
-                ('answer', models.TextField(blank=True, max_length=4000, verbose_name='answer')),
-                ('purpose', models.CharField(choices=[('research', 'research'), ('methods', 'development of methods and software'), ('validation', 'validation and comparison'), ('teaching', 'teaching'), ('service', 'service to the public')], max_length=12, verbose_name='purpose')),
-                ('access', models.CharField(choices=[('read', 'read'), ('write', 'read and write')], default='read', max_length=5, verbose_name='access')),
-                ('starts_on', models.DateField(verbose_name='from')),
-                ('ends_on', models.DateField(verbose_name='until')),
-                ('asked_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('dataset', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='requests', to='datasets.dataset')),
-                ('decided_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('project', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='projects.project')),
-                ('user', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ("id", models.UUIDField(default=access.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ("asked_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("why", models.TextField(max_length=4000, verbose_name="justification")),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("open", "waiting for a decision"),
+                            ("approved", "approved"),
+                            ("refused", "refused"),
+                            ("withdrawn", "withdrawn"),
+                        ],
+                        default="open",
+                        max_length=10,
+                    ),
+                ),
+                ("decided_at", models.DateTimeField(blank=True, null=True)),
+                ("answer", models.TextField(blank=True, max_length=4000, verbose_name="answer")),
+                (
+                    "purpose",
+                    models.CharField(
+                        choices=[
+                            ("research", "research"),
+                            ("methods", "development of methods and software"),
+                            ("validation", "validation and comparison"),
+                            ("teaching", "teaching"),
+                            ("service", "service to the public"),
+                        ],
+                        max_length=12,
+                        verbose_name="purpose",
+                    ),
+                ),
+                (
+                    "access",
+                    models.CharField(
+                        choices=[("read", "read"), ("write", "read and write")],
+                        default="read",
+                        max_length=5,
+                        verbose_name="access",
+                    ),
+                ),
+                ("starts_on", models.DateField(verbose_name="from")),
+                ("ends_on", models.DateField(verbose_name="until")),
+                (
+                    "asked_by",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to=settings.AUTH_USER_MODEL
+                    ),
+                ),
+                (
+                    "dataset",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="requests", to="datasets.dataset"
+                    ),
+                ),
+                (
+                    "decided_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "project",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="projects.project",
+                    ),
+                ),
+                (
+                    "user",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                'ordering': ('-asked_at',),
+                "ordering": ("-asked_at",),
             },
         ),
         migrations.AddField(
-            model_name='grant',
-            name='request',
-            field=models.OneToOneField(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='grant', to='datasets.grantrequest'),
+            model_name="grant",
+            name="request",
+            field=models.OneToOneField(
+                blank=True,
+                null=True,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="grant",
+                to="datasets.grantrequest",
+            ),
         ),
         migrations.CreateModel(
-            name='Part',
+            name="Part",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('role', models.CharField(choices=[('steward', 'data steward'), ('user', 'with a permission to use')], max_length=8)),
-                ('starts_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('ends_at', models.DateTimeField(blank=True, null=True)),
-                ('why', models.CharField(blank=True, max_length=300)),
-                ('by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('dataset', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='memberships', to='datasets.dataset')),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "role",
+                    models.CharField(
+                        choices=[("steward", "data steward"), ("user", "with a permission to use")], max_length=8
+                    ),
+                ),
+                ("starts_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("ends_at", models.DateTimeField(blank=True, null=True)),
+                ("why", models.CharField(blank=True, max_length=300)),
+                (
+                    "by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "dataset",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="memberships", to="datasets.dataset"
+                    ),
+                ),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to=settings.AUTH_USER_MODEL
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='SecurityIncident',
+            name="SecurityIncident",
             fields=[
-                ('id', models.UUIDField(default=access.ids.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('title', models.CharField(max_length=120, verbose_name='title')),
-                ('what', models.TextField(max_length=8000, verbose_name='what happened')),
-                ('happened_at', models.DateTimeField(blank=True, null=True, verbose_name='when it happened')),
-                ('known_at', models.DateTimeField(verbose_name='when it became known')),
-                ('subjects', models.TextField(max_length=4000, verbose_name='whose data')),
-                ('people', models.PositiveIntegerField(blank=True, null=True, verbose_name='how many people')),
-                ('risks', models.TextField(blank=True, max_length=4000, verbose_name='possible harm')),
-                ('measures', models.TextField(blank=True, max_length=8000, verbose_name='measures')),
-                ('opened_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('closed_at', models.DateTimeField(blank=True, null=True)),
-                ('datasets', models.ManyToManyField(blank=True, related_name='incidents', to='datasets.dataset', verbose_name='datasets')),
-                ('opened_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ("id", models.UUIDField(default=access.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ("title", models.CharField(max_length=120, verbose_name="title")),
+                ("what", models.TextField(max_length=8000, verbose_name="what happened")),
+                ("happened_at", models.DateTimeField(blank=True, null=True, verbose_name="when it happened")),
+                ("known_at", models.DateTimeField(verbose_name="when it became known")),
+                ("subjects", models.TextField(max_length=4000, verbose_name="whose data")),
+                ("people", models.PositiveIntegerField(blank=True, null=True, verbose_name="how many people")),
+                ("risks", models.TextField(blank=True, max_length=4000, verbose_name="possible harm")),
+                ("measures", models.TextField(blank=True, max_length=8000, verbose_name="measures")),
+                ("opened_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("closed_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "datasets",
+                    models.ManyToManyField(
+                        blank=True, related_name="incidents", to="datasets.dataset", verbose_name="datasets"
+                    ),
+                ),
+                (
+                    "opened_by",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to=settings.AUTH_USER_MODEL
+                    ),
+                ),
             ],
             options={
-                'ordering': ('-known_at',),
+                "ordering": ("-known_at",),
             },
         ),
         migrations.CreateModel(
-            name='Notice',
+            name="Notice",
             fields=[
-                ('id', models.UUIDField(default=access.ids.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('to', models.CharField(choices=[('anpd', 'the authority (ANPD)'), ('subjects', 'the people concerned'), ('controller', 'the controller'), ('other', 'others')], max_length=12, verbose_name='who was told')),
-                ('at', models.DateTimeField(verbose_name='when')),
-                ('text', models.TextField(max_length=8000, verbose_name='what was said')),
-                ('by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('incident', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='notices', to='datasets.securityincident')),
+                ("id", models.UUIDField(default=access.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                (
+                    "to",
+                    models.CharField(
+                        choices=[
+                            ("anpd", "the authority (ANPD)"),
+                            ("subjects", "the people concerned"),
+                            ("controller", "the controller"),
+                            ("other", "others"),
+                        ],
+                        max_length=12,
+                        verbose_name="who was told",
+                    ),
+                ),
+                ("at", models.DateTimeField(verbose_name="when")),
+                ("text", models.TextField(max_length=8000, verbose_name="what was said")),
+                (
+                    "by",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to=settings.AUTH_USER_MODEL
+                    ),
+                ),
+                (
+                    "incident",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="notices",
+                        to="datasets.securityincident",
+                    ),
+                ),
             ],
             options={
-                'ordering': ('at',),
+                "ordering": ("at",),
             },
         ),
         migrations.CreateModel(
-            name='Terms',
+            name="Terms",
             fields=[
-                ('id', models.UUIDField(default=access.ids.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('number', models.PositiveIntegerField(verbose_name='version')),
-                ('text', models.TextField(max_length=20000, verbose_name='terms of use')),
-                ('digest', models.CharField(max_length=64)),
-                ('at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('dataset', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='terms', to='datasets.dataset')),
+                ("id", models.UUIDField(default=access.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ("number", models.PositiveIntegerField(verbose_name="version")),
+                ("text", models.TextField(max_length=20000, verbose_name="terms of use")),
+                ("digest", models.CharField(max_length=64)),
+                ("at", models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "dataset",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="terms", to="datasets.dataset"
+                    ),
+                ),
             ],
             options={
-                'ordering': ('-number',),
+                "ordering": ("-number",),
             },
         ),
         migrations.CreateModel(
-            name='Acceptance',
+            name="Acceptance",
             fields=[
-                ('id', models.UUIDField(default=access.ids.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('terms', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='acceptances', to='datasets.terms')),
+                ("id", models.UUIDField(default=access.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ("at", models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to=settings.AUTH_USER_MODEL
+                    ),
+                ),
+                (
+                    "terms",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="acceptances", to="datasets.terms"
+                    ),
+                ),
             ],
         ),
         migrations.AddConstraint(
-            model_name='agreement',
-            constraint=models.CheckConstraint(condition=models.Q(('ends_on__gte', models.F('starts_on'))), name='agreement_ends_after_start'),
+            model_name="agreement",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("ends_on__gte", models.F("starts_on"))), name="agreement_ends_after_start"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='agreement',
-            constraint=models.CheckConstraint(condition=models.Q(('settled_at', None), ('ended_at__isnull', False), _connector='OR'), name='agreement_settled_after_end'),
+            model_name="agreement",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("settled_at", None), ("ended_at__isnull", False), _connector="OR"),
+                name="agreement_settled_after_end",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='agreement',
-            constraint=models.CheckConstraint(condition=models.Q(('purposes__len__gt', 0)), name='agreement_names_purposes'),
+            model_name="agreement",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("purposes__len__gt", 0)), name="agreement_names_purposes"
+            ),
         ),
         pgtrigger.migrations.AddTrigger(
-            model_name='agreement',
-            trigger=pgtrigger.compiler.Trigger(name='nothing_outlives_it', sql=pgtrigger.compiler.UpsertTriggerSql(func="\nIF NEW.ends_on < OLD.ends_on AND EXISTS (\n    SELECT 1 FROM datasets_grant g JOIN datasets_dataset d ON d.id = g.dataset_id\n    WHERE d.agreement_id = NEW.id AND g.revoked_at IS NULL AND g.ends_on > NEW.ends_on\n) THEN RAISE EXCEPTION 'a permission to use would outlive its agreement'; END IF;\nRETURN NEW;\n", hash='a8846290d3e0b0e53962a768d875aa41298efd59', operation='UPDATE', pgid='pgtrigger_nothing_outlives_it_6e170', table='datasets_agreement', when='BEFORE')),
+            model_name="agreement",
+            trigger=pgtrigger.compiler.Trigger(
+                name="nothing_outlives_it",
+                sql=pgtrigger.compiler.UpsertTriggerSql(
+                    func="\nIF NEW.ends_on < OLD.ends_on AND EXISTS (\n    SELECT 1 FROM datasets_grant g JOIN datasets_dataset d ON d.id = g.dataset_id\n    WHERE d.agreement_id = NEW.id AND g.revoked_at IS NULL AND g.ends_on > NEW.ends_on\n) THEN RAISE EXCEPTION 'a permission to use would outlive its agreement'; END IF;\nRETURN NEW;\n",
+                    hash="a8846290d3e0b0e53962a768d875aa41298efd59",
+                    operation="UPDATE",
+                    pgid="pgtrigger_nothing_outlives_it_6e170",
+                    table="datasets_agreement",
+                    when="BEFORE",
+                ),
+            ),
         ),
         migrations.AddConstraint(
-            model_name='dataset',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'approved'), _negated=True), models.Q(('description', ''), ('licence', ''), ('retention', ''), _connector='OR', _negated=True), _connector='OR'), name='approved_dataset_is_described'),
+            model_name="dataset",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("state", "approved"), _negated=True),
+                    models.Q(("description", ""), ("licence", ""), ("retention", ""), _connector="OR", _negated=True),
+                    _connector="OR",
+                ),
+                name="approved_dataset_is_described",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='dataset',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'approved'), _negated=True), models.Q(('classification__in', ('personal', 'sensitive')), _negated=True), models.Q(models.Q(('legal_basis', ''), ('controller', ''), ('processor', ''), ('transfer', ''), _connector='OR', _negated=True), models.Q(models.Q(('ethics', ''), _negated=True), models.Q(('ethics_not_applicable', ''), _negated=True), _connector='OR'), models.Q(('transfer', 'no'), models.Q(('transfer_details', ''), _negated=True), _connector='OR')), _connector='OR'), name='approved_personal_data_are_founded'),
+            model_name="dataset",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("state", "approved"), _negated=True),
+                    models.Q(("classification__in", ("personal", "sensitive")), _negated=True),
+                    models.Q(
+                        models.Q(
+                            ("legal_basis", ""),
+                            ("controller", ""),
+                            ("processor", ""),
+                            ("transfer", ""),
+                            _connector="OR",
+                            _negated=True,
+                        ),
+                        models.Q(
+                            models.Q(("ethics", ""), _negated=True),
+                            models.Q(("ethics_not_applicable", ""), _negated=True),
+                            _connector="OR",
+                        ),
+                        models.Q(
+                            ("transfer", "no"), models.Q(("transfer_details", ""), _negated=True), _connector="OR"
+                        ),
+                    ),
+                    _connector="OR",
+                ),
+                name="approved_personal_data_are_founded",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='dataset',
-            constraint=models.CheckConstraint(condition=models.Q(('ethics', ''), ('ethics_not_applicable', ''), _connector='OR'), name='ethics_approval_or_none_needed'),
+            model_name="dataset",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("ethics", ""), ("ethics_not_applicable", ""), _connector="OR"),
+                name="ethics_approval_or_none_needed",
+            ),
         ),
         migrations.AlterUniqueTogether(
-            name='datasetright',
-            unique_together={('user', 'permission', 'content_object')},
+            name="datasetright",
+            unique_together={("user", "permission", "content_object")},
         ),
         migrations.AddConstraint(
-            model_name='datasetversion',
-            constraint=models.UniqueConstraint(fields=('dataset', 'label'), name='one_version_per_label'),
+            model_name="datasetversion",
+            constraint=models.UniqueConstraint(fields=("dataset", "label"), name="one_version_per_label"),
         ),
         migrations.AddConstraint(
-            model_name='datasetversion',
-            constraint=models.CheckConstraint(condition=models.Q(('manifest_digest', ''), models.Q(('files__isnull', False), ('measured_at__isnull', False), ('size__isnull', False)), _connector='OR'), name='manifest_is_whole'),
+            model_name="datasetversion",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("manifest_digest", ""),
+                    models.Q(("files__isnull", False), ("measured_at__isnull", False), ("size__isnull", False)),
+                    _connector="OR",
+                ),
+                name="manifest_is_whole",
+            ),
         ),
         pgtrigger.migrations.AddTrigger(
-            model_name='datasetversion',
-            trigger=pgtrigger.compiler.Trigger(name='version_is_fixed', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD."dataset_id" IS DISTINCT FROM (NEW."dataset_id") OR OLD."label" IS DISTINCT FROM (NEW."label") OR OLD."path" IS DISTINCT FROM (NEW."path"))', func="RAISE EXCEPTION 'pgtrigger: Cannot update rows from % table', TG_TABLE_NAME;", hash='018461cd2a0d89f27eee08b1e659a26e604851f2', operation='UPDATE', pgid='pgtrigger_version_is_fixed_8fb25', table='datasets_datasetversion', when='BEFORE')),
+            model_name="datasetversion",
+            trigger=pgtrigger.compiler.Trigger(
+                name="version_is_fixed",
+                sql=pgtrigger.compiler.UpsertTriggerSql(
+                    condition='WHEN (OLD."dataset_id" IS DISTINCT FROM (NEW."dataset_id") OR OLD."label" IS DISTINCT FROM (NEW."label") OR OLD."path" IS DISTINCT FROM (NEW."path"))',
+                    func="RAISE EXCEPTION 'pgtrigger: Cannot update rows from % table', TG_TABLE_NAME;",
+                    hash="018461cd2a0d89f27eee08b1e659a26e604851f2",
+                    operation="UPDATE",
+                    pgid="pgtrigger_version_is_fixed_8fb25",
+                    table="datasets_datasetversion",
+                    when="BEFORE",
+                ),
+            ),
         ),
         pgtrigger.migrations.AddTrigger(
-            model_name='datasetversion',
-            trigger=pgtrigger.compiler.Trigger(name='manifest_is_fixed', sql=pgtrigger.compiler.UpsertTriggerSql(condition="WHEN (OLD.manifest_digest <> '' AND (OLD.manifest_digest, OLD.manifest, OLD.files, OLD.size) IS DISTINCT FROM (NEW.manifest_digest, NEW.manifest, NEW.files, NEW.size))", func="RAISE EXCEPTION 'pgtrigger: Cannot update rows from % table', TG_TABLE_NAME;", hash='c58b5ed3240e0b2688afa8651da91a7ab34630fe', operation='UPDATE', pgid='pgtrigger_manifest_is_fixed_d4da1', table='datasets_datasetversion', when='BEFORE')),
+            model_name="datasetversion",
+            trigger=pgtrigger.compiler.Trigger(
+                name="manifest_is_fixed",
+                sql=pgtrigger.compiler.UpsertTriggerSql(
+                    condition="WHEN (OLD.manifest_digest <> '' AND (OLD.manifest_digest, OLD.manifest, OLD.files, OLD.size) IS DISTINCT FROM (NEW.manifest_digest, NEW.manifest, NEW.files, NEW.size))",
+                    func="RAISE EXCEPTION 'pgtrigger: Cannot update rows from % table', TG_TABLE_NAME;",
+                    hash="c58b5ed3240e0b2688afa8651da91a7ab34630fe",
+                    operation="UPDATE",
+                    pgid="pgtrigger_manifest_is_fixed_d4da1",
+                    table="datasets_datasetversion",
+                    when="BEFORE",
+                ),
+            ),
         ),
         migrations.AddConstraint(
-            model_name='duty',
-            constraint=models.CheckConstraint(condition=models.Q(('done_at', None), models.Q(('kind', ''), ('how', ''), ('done_by', None), _connector='OR', _negated=True), _connector='OR'), name='duty_done_says_how'),
+            model_name="duty",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("done_at", None),
+                    models.Q(("kind", ""), ("how", ""), ("done_by", None), _connector="OR", _negated=True),
+                    _connector="OR",
+                ),
+                name="duty_done_says_how",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='duty',
-            constraint=models.UniqueConstraint(fields=('agreement', 'dataset', 'project', 'user'), name='one_duty_each', nulls_distinct=False),
+            model_name="duty",
+            constraint=models.UniqueConstraint(
+                fields=("agreement", "dataset", "project", "user"), name="one_duty_each", nulls_distinct=False
+            ),
         ),
         migrations.AddIndex(
-            model_name='datasetuse',
-            index=models.Index(fields=['dataset', '-id'], name='use_dataset'),
+            model_name="datasetuse",
+            index=models.Index(fields=["dataset", "-id"], name="use_dataset"),
         ),
         migrations.AddIndex(
-            model_name='datasetuse',
-            index=models.Index(fields=['project', '-id'], name='use_project'),
+            model_name="datasetuse",
+            index=models.Index(fields=["project", "-id"], name="use_project"),
         ),
         migrations.AddConstraint(
-            model_name='datasetuse',
-            constraint=models.UniqueConstraint(fields=('job', 'dataset'), name='one_use_per_job_and_dataset'),
+            model_name="datasetuse",
+            constraint=models.UniqueConstraint(fields=("job", "dataset"), name="one_use_per_job_and_dataset"),
         ),
         migrations.AddConstraint(
-            model_name='datasetuse',
-            constraint=models.CheckConstraint(condition=models.Q(('ended_at', None), ('started_at', None), ('ended_at__gte', models.F('started_at')), _connector='OR'), name='use_ends_after_start'),
+            model_name="datasetuse",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("ended_at", None), ("started_at", None), ("ended_at__gte", models.F("started_at")), _connector="OR"
+                ),
+                name="use_ends_after_start",
+            ),
         ),
         pgtrigger.migrations.AddTrigger(
-            model_name='datasetuse',
-            trigger=pgtrigger.compiler.Trigger(name='use_is_fixed', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD."access" IS DISTINCT FROM (NEW."access") OR OLD."dataset_id" IS DISTINCT FROM (NEW."dataset_id") OR OLD."declared_at" IS DISTINCT FROM (NEW."declared_at") OR OLD."grant_id" IS DISTINCT FROM (NEW."grant_id") OR OLD."job" IS DISTINCT FROM (NEW."job") OR OLD."project_id" IS DISTINCT FROM (NEW."project_id") OR OLD."purpose" IS DISTINCT FROM (NEW."purpose") OR OLD."user_id" IS DISTINCT FROM (NEW."user_id") OR OLD."version_id" IS DISTINCT FROM (NEW."version_id"))', func="RAISE EXCEPTION 'pgtrigger: Cannot update rows from % table', TG_TABLE_NAME;", hash='c5f7578054045160e5faad517c8abc9306cefc9d', operation='UPDATE', pgid='pgtrigger_use_is_fixed_df6e8', table='datasets_datasetuse', when='BEFORE')),
+            model_name="datasetuse",
+            trigger=pgtrigger.compiler.Trigger(
+                name="use_is_fixed",
+                sql=pgtrigger.compiler.UpsertTriggerSql(
+                    condition='WHEN (OLD."access" IS DISTINCT FROM (NEW."access") OR OLD."dataset_id" IS DISTINCT FROM (NEW."dataset_id") OR OLD."declared_at" IS DISTINCT FROM (NEW."declared_at") OR OLD."grant_id" IS DISTINCT FROM (NEW."grant_id") OR OLD."job" IS DISTINCT FROM (NEW."job") OR OLD."project_id" IS DISTINCT FROM (NEW."project_id") OR OLD."purpose" IS DISTINCT FROM (NEW."purpose") OR OLD."user_id" IS DISTINCT FROM (NEW."user_id") OR OLD."version_id" IS DISTINCT FROM (NEW."version_id"))',
+                    func="RAISE EXCEPTION 'pgtrigger: Cannot update rows from % table', TG_TABLE_NAME;",
+                    hash="c5f7578054045160e5faad517c8abc9306cefc9d",
+                    operation="UPDATE",
+                    pgid="pgtrigger_use_is_fixed_df6e8",
+                    table="datasets_datasetuse",
+                    when="BEFORE",
+                ),
+            ),
         ),
         migrations.AddConstraint(
-            model_name='grantrequest',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('project__isnull', False), ('user', None)), models.Q(('project', None), ('user__isnull', False)), _connector='OR'), name='request_is_for_one'),
+            model_name="grantrequest",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("project__isnull", False), ("user", None)),
+                    models.Q(("project", None), ("user__isnull", False)),
+                    _connector="OR",
+                ),
+                name="request_is_for_one",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='grantrequest',
-            constraint=models.CheckConstraint(condition=models.Q(('ends_on__gte', models.F('starts_on'))), name='wish_ends_after_start'),
+            model_name="grantrequest",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("ends_on__gte", models.F("starts_on"))), name="wish_ends_after_start"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='grantrequest',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'approved'), _negated=True), models.Q(('asked_by', models.F('decided_by')), _negated=True), _connector='OR'), name='nobody_approves_their_own'),
+            model_name="grantrequest",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("state", "approved"), _negated=True),
+                    models.Q(("asked_by", models.F("decided_by")), _negated=True),
+                    _connector="OR",
+                ),
+                name="nobody_approves_their_own",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='grantrequest',
-            constraint=models.UniqueConstraint(condition=models.Q(('state', 'open')), fields=('dataset', 'project', 'user'), name='one_open_wish_each', nulls_distinct=False),
+            model_name="grantrequest",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("state", "open")),
+                fields=("dataset", "project", "user"),
+                name="one_open_wish_each",
+                nulls_distinct=False,
+            ),
         ),
         migrations.AddIndex(
-            model_name='grant',
-            index=models.Index(condition=models.Q(('revoked_at', None)), fields=['project', 'dataset'], name='grant_project'),
+            model_name="grant",
+            index=models.Index(
+                condition=models.Q(("revoked_at", None)), fields=["project", "dataset"], name="grant_project"
+            ),
         ),
         migrations.AddIndex(
-            model_name='grant',
-            index=models.Index(condition=models.Q(('revoked_at', None)), fields=['user', 'dataset'], name='grant_user'),
+            model_name="grant",
+            index=models.Index(condition=models.Q(("revoked_at", None)), fields=["user", "dataset"], name="grant_user"),
         ),
         migrations.AddConstraint(
-            model_name='grant',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('project__isnull', False), ('user', None)), models.Q(('project', None), ('user__isnull', False)), _connector='OR'), name='permission_is_of_one'),
+            model_name="grant",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("project__isnull", False), ("user", None)),
+                    models.Q(("project", None), ("user__isnull", False)),
+                    _connector="OR",
+                ),
+                name="permission_is_of_one",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='grant',
-            constraint=models.CheckConstraint(condition=models.Q(('ends_on__gte', models.F('starts_on'))), name='permission_ends_after_start'),
+            model_name="grant",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("ends_on__gte", models.F("starts_on"))), name="permission_ends_after_start"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='grant',
-            constraint=models.CheckConstraint(condition=models.Q(('asked_by', models.F('approved_by')), _negated=True), name='nobody_permits_themselves'),
+            model_name="grant",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("asked_by", models.F("approved_by")), _negated=True),
+                name="nobody_permits_themselves",
+            ),
         ),
         pgtrigger.migrations.AddTrigger(
-            model_name='grant',
-            trigger=pgtrigger.compiler.Trigger(name='within_its_agreement', sql=pgtrigger.compiler.UpsertTriggerSql(func="\nIF NEW.revoked_at IS NULL AND (TG_OP = 'INSERT' OR NEW.ends_on > OLD.ends_on) AND EXISTS (\n    SELECT 1 FROM datasets_dataset d JOIN datasets_agreement a ON a.id = d.agreement_id\n    WHERE d.id = NEW.dataset_id AND (a.ended_at IS NOT NULL OR a.ends_on < NEW.ends_on)\n) THEN RAISE EXCEPTION 'a permission to use would outlive its agreement'; END IF;\nRETURN NEW;\n", hash='1921750b49eafbb235c030246ccc58ab210142ae', operation='INSERT OR UPDATE', pgid='pgtrigger_within_its_agreement_9b20c', table='datasets_grant', when='BEFORE')),
+            model_name="grant",
+            trigger=pgtrigger.compiler.Trigger(
+                name="within_its_agreement",
+                sql=pgtrigger.compiler.UpsertTriggerSql(
+                    func="\nIF NEW.revoked_at IS NULL AND (TG_OP = 'INSERT' OR NEW.ends_on > OLD.ends_on) AND EXISTS (\n    SELECT 1 FROM datasets_dataset d JOIN datasets_agreement a ON a.id = d.agreement_id\n    WHERE d.id = NEW.dataset_id AND (a.ended_at IS NOT NULL OR a.ends_on < NEW.ends_on)\n) THEN RAISE EXCEPTION 'a permission to use would outlive its agreement'; END IF;\nRETURN NEW;\n",
+                    hash="1921750b49eafbb235c030246ccc58ab210142ae",
+                    operation="INSERT OR UPDATE",
+                    pgid="pgtrigger_within_its_agreement_9b20c",
+                    table="datasets_grant",
+                    when="BEFORE",
+                ),
+            ),
         ),
         pgtrigger.migrations.AddTrigger(
-            model_name='grant',
-            trigger=pgtrigger.compiler.Trigger(name='permission_is_fixed', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD."access" IS DISTINCT FROM (NEW."access") OR OLD."approved_at" IS DISTINCT FROM (NEW."approved_at") OR OLD."approved_by_id" IS DISTINCT FROM (NEW."approved_by_id") OR OLD."asked_by_id" IS DISTINCT FROM (NEW."asked_by_id") OR OLD."dataset_id" IS DISTINCT FROM (NEW."dataset_id") OR OLD."project_id" IS DISTINCT FROM (NEW."project_id") OR OLD."purpose" IS DISTINCT FROM (NEW."purpose") OR OLD."starts_on" IS DISTINCT FROM (NEW."starts_on") OR OLD."user_id" IS DISTINCT FROM (NEW."user_id"))', func="RAISE EXCEPTION 'pgtrigger: Cannot update rows from % table', TG_TABLE_NAME;", hash='840d7ea6d1883fa9dbda7fc8722a347a06accf93', operation='UPDATE', pgid='pgtrigger_permission_is_fixed_605ae', table='datasets_grant', when='BEFORE')),
+            model_name="grant",
+            trigger=pgtrigger.compiler.Trigger(
+                name="permission_is_fixed",
+                sql=pgtrigger.compiler.UpsertTriggerSql(
+                    condition='WHEN (OLD."access" IS DISTINCT FROM (NEW."access") OR OLD."approved_at" IS DISTINCT FROM (NEW."approved_at") OR OLD."approved_by_id" IS DISTINCT FROM (NEW."approved_by_id") OR OLD."asked_by_id" IS DISTINCT FROM (NEW."asked_by_id") OR OLD."dataset_id" IS DISTINCT FROM (NEW."dataset_id") OR OLD."project_id" IS DISTINCT FROM (NEW."project_id") OR OLD."purpose" IS DISTINCT FROM (NEW."purpose") OR OLD."starts_on" IS DISTINCT FROM (NEW."starts_on") OR OLD."user_id" IS DISTINCT FROM (NEW."user_id"))',
+                    func="RAISE EXCEPTION 'pgtrigger: Cannot update rows from % table', TG_TABLE_NAME;",
+                    hash="840d7ea6d1883fa9dbda7fc8722a347a06accf93",
+                    operation="UPDATE",
+                    pgid="pgtrigger_permission_is_fixed_605ae",
+                    table="datasets_grant",
+                    when="BEFORE",
+                ),
+            ),
         ),
         pgtrigger.migrations.AddTrigger(
-            model_name='grant',
-            trigger=pgtrigger.compiler.Trigger(name='revoked_for_good', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD."revoked_at" IS DISTINCT FROM (NEW."revoked_at") AND OLD."revoked_at" IS NOT NULL)', func="RAISE EXCEPTION 'pgtrigger: Cannot update rows from % table', TG_TABLE_NAME;", hash='4411a88658a097a3531142a05cc9fd9299fa68e8', operation='UPDATE', pgid='pgtrigger_revoked_for_good_30579', table='datasets_grant', when='BEFORE')),
+            model_name="grant",
+            trigger=pgtrigger.compiler.Trigger(
+                name="revoked_for_good",
+                sql=pgtrigger.compiler.UpsertTriggerSql(
+                    condition='WHEN (OLD."revoked_at" IS DISTINCT FROM (NEW."revoked_at") AND OLD."revoked_at" IS NOT NULL)',
+                    func="RAISE EXCEPTION 'pgtrigger: Cannot update rows from % table', TG_TABLE_NAME;",
+                    hash="4411a88658a097a3531142a05cc9fd9299fa68e8",
+                    operation="UPDATE",
+                    pgid="pgtrigger_revoked_for_good_30579",
+                    table="datasets_grant",
+                    when="BEFORE",
+                ),
+            ),
         ),
         migrations.AddIndex(
-            model_name='part',
-            index=models.Index(fields=['user', 'dataset'], name='part_user'),
+            model_name="part",
+            index=models.Index(fields=["user", "dataset"], name="part_user"),
         ),
         migrations.AddConstraint(
-            model_name='part',
-            constraint=models.UniqueConstraint(condition=models.Q(('ends_at', None), ('role', 'steward')), fields=('dataset',), name='one_steward_per_dataset'),
+            model_name="part",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("ends_at", None), ("role", "steward")),
+                fields=("dataset",),
+                name="one_steward_per_dataset",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='part',
-            constraint=models.CheckConstraint(condition=models.Q(('ends_at', None), ('ends_at__gte', models.F('starts_at')), _connector='OR'), name='part_ends_after_start'),
+            model_name="part",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("ends_at", None), ("ends_at__gte", models.F("starts_at")), _connector="OR"),
+                name="part_ends_after_start",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='securityincident',
-            constraint=models.CheckConstraint(condition=models.Q(('happened_at', None), ('happened_at__lte', models.F('known_at')), _connector='OR'), name='incident_known_after'),
+            model_name="securityincident",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("happened_at", None), ("happened_at__lte", models.F("known_at")), _connector="OR"),
+                name="incident_known_after",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='securityincident',
-            constraint=models.CheckConstraint(condition=models.Q(('closed_at', None), models.Q(('measures', ''), _negated=True), _connector='OR'), name='incident_closed_with_measures'),
+            model_name="securityincident",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("closed_at", None), models.Q(("measures", ""), _negated=True), _connector="OR"),
+                name="incident_closed_with_measures",
+            ),
         ),
         pgtrigger.migrations.AddTrigger(
-            model_name='securityincident',
-            trigger=pgtrigger.compiler.Trigger(name='incidents_stay', sql=pgtrigger.compiler.UpsertTriggerSql(func="RAISE EXCEPTION 'pgtrigger: Cannot delete rows from % table', TG_TABLE_NAME;", hash='25c478f884a3cffc29c6f5865d450dfd59f8d64a', operation='DELETE', pgid='pgtrigger_incidents_stay_0dc7c', table='datasets_securityincident', when='BEFORE')),
+            model_name="securityincident",
+            trigger=pgtrigger.compiler.Trigger(
+                name="incidents_stay",
+                sql=pgtrigger.compiler.UpsertTriggerSql(
+                    func="RAISE EXCEPTION 'pgtrigger: Cannot delete rows from % table', TG_TABLE_NAME;",
+                    hash="25c478f884a3cffc29c6f5865d450dfd59f8d64a",
+                    operation="DELETE",
+                    pgid="pgtrigger_incidents_stay_0dc7c",
+                    table="datasets_securityincident",
+                    when="BEFORE",
+                ),
+            ),
         ),
         pgtrigger.migrations.AddTrigger(
-            model_name='notice',
-            trigger=pgtrigger.compiler.Trigger(name='notice_is_fixed', sql=pgtrigger.compiler.UpsertTriggerSql(func="RAISE EXCEPTION 'pgtrigger: Cannot update or delete rows from % table', TG_TABLE_NAME;", hash='a0683f1c2c397de318d41d1ad42706c4d969f715', operation='UPDATE OR DELETE', pgid='pgtrigger_notice_is_fixed_63851', table='datasets_notice', when='BEFORE')),
+            model_name="notice",
+            trigger=pgtrigger.compiler.Trigger(
+                name="notice_is_fixed",
+                sql=pgtrigger.compiler.UpsertTriggerSql(
+                    func="RAISE EXCEPTION 'pgtrigger: Cannot update or delete rows from % table', TG_TABLE_NAME;",
+                    hash="a0683f1c2c397de318d41d1ad42706c4d969f715",
+                    operation="UPDATE OR DELETE",
+                    pgid="pgtrigger_notice_is_fixed_63851",
+                    table="datasets_notice",
+                    when="BEFORE",
+                ),
+            ),
         ),
         migrations.AddConstraint(
-            model_name='terms',
-            constraint=models.UniqueConstraint(fields=('dataset', 'number'), name='one_terms_per_number'),
+            model_name="terms",
+            constraint=models.UniqueConstraint(fields=("dataset", "number"), name="one_terms_per_number"),
         ),
         pgtrigger.migrations.AddTrigger(
-            model_name='terms',
-            trigger=pgtrigger.compiler.Trigger(name='terms_are_fixed', sql=pgtrigger.compiler.UpsertTriggerSql(func="RAISE EXCEPTION 'pgtrigger: Cannot update or delete rows from % table', TG_TABLE_NAME;", hash='2a54afb71d825d9e6ace2a5de238c92ca6fca5b6', operation='UPDATE OR DELETE', pgid='pgtrigger_terms_are_fixed_4b1e2', table='datasets_terms', when='BEFORE')),
+            model_name="terms",
+            trigger=pgtrigger.compiler.Trigger(
+                name="terms_are_fixed",
+                sql=pgtrigger.compiler.UpsertTriggerSql(
+                    func="RAISE EXCEPTION 'pgtrigger: Cannot update or delete rows from % table', TG_TABLE_NAME;",
+                    hash="2a54afb71d825d9e6ace2a5de238c92ca6fca5b6",
+                    operation="UPDATE OR DELETE",
+                    pgid="pgtrigger_terms_are_fixed_4b1e2",
+                    table="datasets_terms",
+                    when="BEFORE",
+                ),
+            ),
         ),
         migrations.AddConstraint(
-            model_name='acceptance',
-            constraint=models.UniqueConstraint(fields=('terms', 'user'), name='one_acceptance_per_person'),
+            model_name="acceptance",
+            constraint=models.UniqueConstraint(fields=("terms", "user"), name="one_acceptance_per_person"),
         ),
         pgtrigger.migrations.AddTrigger(
-            model_name='acceptance',
-            trigger=pgtrigger.compiler.Trigger(name='acceptance_is_fixed', sql=pgtrigger.compiler.UpsertTriggerSql(func="RAISE EXCEPTION 'pgtrigger: Cannot update or delete rows from % table', TG_TABLE_NAME;", hash='5c7e1640f9b34ec0b7782df024ec325c4a28c74f', operation='UPDATE OR DELETE', pgid='pgtrigger_acceptance_is_fixed_52eac', table='datasets_acceptance', when='BEFORE')),
+            model_name="acceptance",
+            trigger=pgtrigger.compiler.Trigger(
+                name="acceptance_is_fixed",
+                sql=pgtrigger.compiler.UpsertTriggerSql(
+                    func="RAISE EXCEPTION 'pgtrigger: Cannot update or delete rows from % table', TG_TABLE_NAME;",
+                    hash="5c7e1640f9b34ec0b7782df024ec325c4a28c74f",
+                    operation="UPDATE OR DELETE",
+                    pgid="pgtrigger_acceptance_is_fixed_52eac",
+                    table="datasets_acceptance",
+                    when="BEFORE",
+                ),
+            ),
         ),
     ]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, Q, Subquery
+from django.db.models import Exists, OuterRef, Subquery
 from django.utils import timezone
 
 from accounts.models import User
@@ -42,9 +42,8 @@ def standings(job: UUID, reader: User) -> Sequence[Standing]:
         is_member=Exists(member),
         by_project=Exists(permission.filter(project=OuterRef("project"))),
         by_person=Exists(permission.filter(user=reader)),
-        has_terms=Exists(Terms.objects.filter(dataset=OuterRef("dataset"))),
-        accepted=Exists(Acceptance.objects.filter(Q(terms=Subquery(latest)), user=reader)),
-    )
+        latest=Subquery(latest),
+    ).annotate(accepted=Exists(Acceptance.objects.filter(terms=OuterRef("latest"), user=reader)))
     return [Standing(use, _may_read(use, reader), use.grant.is_in_force) for use in found.order_by("dataset__code")]
 
 
@@ -54,4 +53,4 @@ def _may_read(use: Any, reader: User) -> bool:
         return True
     governed = dataset.agreement is None or dataset.agreement.is_in_force
     permitted = use.by_person or (use.by_project and use.is_member)
-    return governed and permitted and (use.accepted or not use.has_terms)
+    return governed and permitted and (use.accepted or use.latest is None)

@@ -30,6 +30,7 @@ class NotPermitted(Exception):
     def __init__(self, reasons: Sequence[str]) -> None:
         super().__init__(" ".join(reasons))
         self.reasons = list(reasons)
+        self.place: int | None = None  # which job of a batch
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

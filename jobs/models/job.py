@@ -93,6 +93,7 @@ class Job(models.Model):
     time_limit_minutes = models.PositiveIntegerField(_("time limit"), null=True)
     script = models.TextField(_("script"), blank=True)
     environment = models.JSONField(default=dict)
+    datasets = models.JSONField(default=list)  # each {"code", "version", "path", "variable"}, as it was permitted
     digest = models.CharField(max_length=64)  # SHA-256 of the canonical request
     idempotency_key = models.CharField(max_length=100, null=True)
 
@@ -143,7 +144,9 @@ class Job(models.Model):
             pgtrigger.Protect(
                 name="request_is_fixed",
                 operation=pgtrigger.Update,
-                condition=pgtrigger.AnyChange("digest", "script", "idempotency_key", "created_at", "source"),
+                condition=pgtrigger.AnyChange(
+                    "digest", "script", "idempotency_key", "created_at", "source", "datasets"
+                ),
             ),
         )
 

@@ -15,9 +15,10 @@ from accounts.models import User
 from audit import trail
 from audit.actions import Action
 from cluster.models import Cluster, Partition
+from datasets import services as datasets
 from jobs import bells, specs
 from jobs.models import Intent, IntentKind, Job, Phase
-from jobs.services import pace
+from jobs.services import data, pace
 from jobs.states import State
 from projects.models import Project
 from quotas import services as quotas
@@ -84,7 +85,8 @@ def submit(
 ) -> Job:
     """Write the request down; a worker hands it to Slurm. The same key with the same request gives the same job.
 
-    Raises NotNow, TooFast, quotas.OverAllocation (a field message each) or KeyReused; then nothing was written.
+    Raises NotNow, TooFast, quotas.OverAllocation, datasets.NotPermitted (a field message each) or KeyReused; then
+    nothing was written but the refusal.
     """
     digest = spec.digest(project=project.code, allocation=allocation.code)
     earlier = _earlier(by, idempotency_key, digest)
@@ -94,6 +96,9 @@ def submit(
     pace.check(by=by)
     try:
         return _write(project=project, spec=spec, allocation=allocation, by=by, key=idempotency_key, digest=digest)
+    except datasets.NotPermitted as refusal:
+        datasets.refused(reasons=refusal.reasons, wanted=spec.datasets, project=project, by=by)
+        raise
     except (IntegrityError, quotas.OverAllocation):  # or the same request, a moment ago, took the last of it
         earlier = _earlier(by, idempotency_key, digest)
         if earlier is None:
@@ -140,10 +145,12 @@ def may_submit(project: Project, by: User) -> None:
 def _write(
     *, project: Project, spec: specs.JobSpec, allocation: Allocation, by: User, key: str | None, digest: str
 ) -> Job:
-    cluster = cluster_of(spec.partition)
+    cluster, used = cluster_of(spec.partition), data.permitted(spec, project=project, by=by)
     job = made(cluster, project=project, spec=spec, allocation=allocation, by=by, key=key, digest=digest)
+    job.datasets = [one.facts for one in used]
     insert(job)
     trail.record(Action.JOB_SUBMITTED, by=by, **facts(job))
+    data.declare(job, used, by=by)
     # last: others who spend this allocation wait from here on
     quotas.hold(
         allocation=allocation, reference=str(job.pk), gpus=spec.total_gpus, minutes=spec.time_limit_minutes,

@@ -12,9 +12,10 @@ from access.compiled import insert_all
 from accounts.models import User
 from audit import trail
 from audit.actions import Action
+from datasets import services as datasets
 from jobs import bells, specs
 from jobs.models import Job
-from jobs.services import pace
+from jobs.services import data, pace
 from jobs.services.asking import KeyReused, cluster_of, facts, made, may_submit, partitions_of, prepare
 from projects.models import Project
 from quotas import services as quotas
@@ -60,8 +61,8 @@ def placed(errors: dict[str, list[str]], place: int) -> dict[str, list[str]]:
 def submit_all(*, wanted: Sequence[Wanted], by: User, idempotency_key: str | None = None) -> list[Job]:
     """Write the requests down; the same key with the same requests gives the same jobs.
 
-    Raises NotNow, TooFast, KeyReused or quotas.OverAllocation (`place`: of the first job that does not fit); then none
-    is made.
+    Raises NotNow, TooFast, KeyReused or quotas.OverAllocation, datasets.NotPermitted (`place`: of the first job that
+    does not fit); then none is made.
     """
     keys = [f"{idempotency_key} {place}" if idempotency_key else None for place in range(len(wanted))]
     earlier = _earlier(by, idempotency_key, wanted)
@@ -72,6 +73,10 @@ def submit_all(*, wanted: Sequence[Wanted], by: User, idempotency_key: str | Non
     pace.check(by=by)
     try:
         return _write(wanted, by, keys)
+    except datasets.NotPermitted as refusal:
+        one = wanted[refusal.place or 0]
+        datasets.refused(reasons=refusal.reasons, wanted=one.spec.datasets, project=one.project, by=by)
+        raise
     except (IntegrityError, quotas.OverAllocation):  # or the same batch, a moment ago, took the last of it
         earlier = _earlier(by, idempotency_key, wanted)
         if not earlier:
@@ -101,11 +106,24 @@ def _write(wanted: Sequence[Wanted], by: User, keys: Sequence[str | None]) -> li
         )
         for one, key in zip(wanted, keys, strict=True)
     ]  # fmt: skip
+    used = [_permitted(one, place, by) for place, one in enumerate(wanted)]
+    for job, theirs in zip(jobs, used, strict=True):
+        job.datasets = [one.facts for one in theirs]
     insert_all(jobs)
     trail.record_all(trail.event(Action.JOB_SUBMITTED, by=by, **facts(job)) for job in jobs)
+    for job, theirs in zip(jobs, used, strict=True):
+        data.declare(job, theirs, by=by)
     _hold(wanted, jobs, by)
     bells.ring(bells.HAND_OVER)
     return jobs
+
+
+def _permitted(one: Wanted, place: int, by: User) -> list[datasets.Permitted]:
+    try:
+        return data.permitted(one.spec, project=one.project, by=by)
+    except datasets.NotPermitted as refusal:
+        refusal.place = place
+        raise
 
 
 def _hold(wanted: Sequence[Wanted], jobs: Sequence[Job], by: User) -> None:

@@ -21,7 +21,7 @@ from audit.actions import Action, Outcome
 from cluster.models import Cluster
 from jobs import bells
 from jobs.models import Handover, HandoverOutcome, IntentKind, Job, Phase
-from jobs.services import discovery, outcomes, recording
+from jobs.services import data, discovery, outcomes, recording
 from jobs.states import State, is_over
 from quotas import services as quotas
 from slurm.contract import Gateway, JobRecord, SlurmError, Unanswered
@@ -140,6 +140,7 @@ def _write_down(changed: list[tuple[Handover, JobRecord]]) -> None:
     for job, before, record in moved:
         recording.tell_story(job, before, record)
         recording.settle_hold(job)
+        data.follow(job)
         if before == State.LOST and job.is_open:
             quotas.take_again(reference=str(job.pk))
     if any(record.restart_count for _job, _before, record in moved):
@@ -223,6 +224,7 @@ def lose(row: Handover) -> None:
         return
     job.ended_at = timezone.now()
     recording.move(job, Phase.LOST)
+    data.follow(job)
     quotas.release(reference=str(job.pk))
     trail.record(Action.JOB_LOST, about=job, project=job.project, outcome=Outcome.FAILED, slurm_job_id=row.slurm_job_id)
 

@@ -17,7 +17,7 @@ from audit.actions import Action, Outcome
 from cluster import slurm_door
 from jobs import bells
 from jobs.models import Handover, HandoverOutcome, Intent, IntentKind, Job, Phase
-from jobs.services import outcomes, people, recording, submissions
+from jobs.services import data, outcomes, people, recording, submissions
 from jobs.states import is_over
 from quotas import services as quotas
 from slurm.contract import JobRecord, Refused, SlurmError
@@ -99,6 +99,7 @@ def _cancel_before(job: Job, intent: Intent) -> str:
     job.phase, job.ended_at = Phase.CANCELLED, timezone.now()
     recording.save(job)
     quotas.release(reference=str(job.pk))
+    data.follow(job)
     trail.record(Action.JOB_CANCELLED, by=intent.asked_by, about=job, project=job.project, before="handing")
     return "cancelled before Slurm had it"
 
@@ -152,6 +153,7 @@ def observe(handover: Handover, record: JobRecord) -> None:
         recording.save(job)
         recording.tell_story(job, before, record)
         recording.settle_hold(job)
+        data.follow(job)
 
 
 def _discard(intent: Intent) -> str:

@@ -14,7 +14,7 @@ from audit.actions import Action, Outcome
 from audit.models import AuditEvent
 from jobs import bells
 from jobs.models import Handover, HandoverOutcome, Intent, IntentKind, Job, Phase
-from jobs.services import people, recording, tickets
+from jobs.services import data, people, recording, tickets
 from quotas import services as quotas
 from slurm.contract import JobRecord, Refused, SlurmError, Submission, Unreachable
 
@@ -137,6 +137,7 @@ def refuse(job: Job, words: str) -> None:
     """Slurm, or a check before it, said no: the allocation gets its part back."""
     job.refusal = words
     recording.move(job, Phase.REFUSED)
+    data.follow(job)
     quotas.release(reference=str(job.pk))
     trail.record(
         Action.JOB_REFUSED, about=job, project=job.project, outcome=Outcome.REFUSED, ran_as=job.owner_login, words=words

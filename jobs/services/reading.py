@@ -25,6 +25,7 @@ from audit import trail
 from audit.actions import Action
 from audit.models import AuditEvent
 from jobs.models import Handover, HandoverOutcome, Job
+from jobs.services import data
 from logs.chunks import MAX_DATA, Chunk
 from logs.client import BadTicket, Found, NotReadable, Place, Reader, ReaderDown
 
@@ -54,7 +55,16 @@ def reader() -> Reader:
 def fetch(user: gate.Person, pk: str | UUID) -> Job:
     """The job whose output the person may read; raises NotFound or Refused."""
     rows = Job.objects.select_related("project").defer("script", "environment")
-    return gate.fetch(rows, user, Permission.LOG_READ, pk=pk)
+    job = gate.fetch(rows, user, Permission.LOG_READ, pk=pk)
+    data.may_read(job, user)
+    return job
+
+
+def fetch_to_take(user: gate.Person, pk: str | UUID) -> Job:
+    """The same, of an output that may also leave the portal: by download, or to a program."""
+    job = fetch(user, pk)
+    data.may_take(job, user)
+    return job
 
 
 def ticket(job: Job) -> tuple[str, str]:

@@ -34,6 +34,7 @@ def submission_of(job: Job, handover: Handover, who: Identity) -> Submission:
 def _environment(job: Job, who: Identity) -> dict[str, str]:
     return {
         **{str(name): str(value) for name, value in job.environment.items()},
+        **{str(one["variable"]): str(one["path"]) for one in job.datasets},
         "HOME": who.home,
         "USER": who.login,
         "LOGNAME": who.login,

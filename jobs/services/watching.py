@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from typing import cast
 from uuid import UUID
 
 from django.contrib.auth.models import AnonymousUser
@@ -12,8 +13,9 @@ from access import gate
 from access.errors import Denied
 from access.permissions import Permission
 from accounts.middleware import person_of
+from accounts.models import User
 from jobs.models import Job
-from jobs.services import reading
+from jobs.services import data, reading
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -29,13 +31,15 @@ class Watch:
 SAME_READING, MOST_NOTED = reading.SAME_READING.total_seconds(), 10_000
 _noted: dict[tuple[int, UUID], float] = {}  # who watches what -> when it was last seen to be in the trail
 # two hundred sockets come at once when a process was restarted
-WATCHED = gate.Listing(lambda pk: Job.objects.filter(pk=pk).only("project", "owner"), most=1)
+WATCHED = gate.Listing(lambda pk: Job.objects.filter(pk=pk).only("project", "owner", "datasets"), most=1)
 
 
 def may(session_key: str, pk: str | UUID, permission: Permission) -> Watch:
     """The right to watch now; raises access.errors.Denied."""
     user = person_of(session_key) or AnonymousUser()
     job = WATCHED.fetch(user, permission, pk=UUID(str(pk)))
+    if permission == Permission.LOG_READ:
+        data.may_read(job, cast(User, user))
     return Watch(job.pk, user.pk or 0, job.project_id, job.owner_id)
 
 
