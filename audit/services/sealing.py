@@ -24,7 +24,7 @@ AT_A_TIME = 2_000
 _COLUMNS = ", ".join(canonical.FIELDS.values())
 _UNSEALED = f"""
 SELECT {_COLUMNS} FROM audit_auditevent e
-WHERE id > %s AND NOT EXISTS (SELECT FROM audit_auditseal s WHERE s.event_id = e.id) ORDER BY id LIMIT {AT_A_TIME}"""  # noqa: S608
+WHERE id > %s AND NOT EXISTS (SELECT FROM audit_auditseal s WHERE s.event_id = e.id) ORDER BY e.id LIMIT {AT_A_TIME}"""  # noqa: S608
 _SEALED = "COPY audit_auditseal (seq, event_id, version, digest, chain) FROM STDIN"
 _GIVEN_OUT = "SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence('audit_auditevent', 'id')), 0)"
 _WRITING = """
@@ -98,9 +98,9 @@ class Sealer:
                 copy.write_row(seal)
         self.seq, self.chain = seq, chain
 
-    def checkpoint(self, key: Ed25519PrivateKey) -> Checkpoint:
-        """Sign where the chain stands now."""
-        at = datetime.now(UTC)
+    def checkpoint(self, key: Ed25519PrivateKey, at: datetime | None = None) -> Checkpoint:
+        """Sign where the chain stands now; `at` is for trails made up by tests and benches."""
+        at = at or datetime.now(UTC)
         said = canonical.checkpoint_bytes(
             origin=settings.PUBLIC_URL, seq=self.seq, chain=self.chain, at_us=microseconds(at)
         )

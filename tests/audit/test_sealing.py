@@ -13,7 +13,7 @@ from django.db import DatabaseError, connection, transaction
 from audit import trail
 from audit.actions import Action
 from audit.models import AuditEvent, AuditSeal, Checkpoint
-from audit.services import canonical
+from audit.services import canonical, sealing
 from audit.services.sealing import Sealer, microseconds
 from tests.conftest import Roles
 from tests.factories import make_user
@@ -45,6 +45,18 @@ def test_sealed_in_order_and_only_once() -> None:
     assert whole_chain() == events
     trail.record(Action.SIGNED_IN, by=user)
     assert sealer.seal() == 1 and len(whole_chain()) == 6
+
+
+@pytest.mark.django_db(transaction=True)
+def test_numbers_are_sealed_in_the_order_of_numbers_not_of_their_digits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pass takes a batch after the other by the last number it saw: in the order of text it would pass over most."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT setval(pg_get_serial_sequence('audit_auditevent', 'id'), 95)")
+    events = [trail.record(Action.SIGNED_IN).pk for _ in range(20)]
+    monkeypatch.setattr(sealing, "AT_A_TIME", 4)
+    monkeypatch.setattr(sealing, "_UNSEALED", sealing._UNSEALED.replace("LIMIT 2000", "LIMIT 4"))
+    assert Sealer.where_it_stands().seal() == 20
+    assert whole_chain() == events
 
 
 @pytest.mark.django_db(transaction=True)
@@ -131,7 +143,7 @@ def test_nobody_but_the_sealer_writes_seals(roles: Roles, role: str, table: str)
 
 
 @pytest.mark.django_db
-def test_the_sealer_writes_no_event_and_changes_no_seal(roles: Roles) -> None:
+def test_the_sealer_tells_of_nothing_but_its_own_acts_and_changes_no_seal(roles: Roles) -> None:
     roles.use("seal")
     with pytest.raises(DatabaseError), transaction.atomic():
         trail.record(Action.SIGNED_IN)
