@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from django.contrib.auth.decorators import login_required
@@ -30,12 +31,27 @@ PAGE = 25
 REQUESTS = 200
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Line:
-    """One project as the table shows it."""
+class Line(NamedTuple):
+    """One project as the table shows it; plain values, so that the same row is drawn once (see the tag `kept`)."""
 
-    row: Any
-    ticks: list[ticks.Tick]
+    code: str
+    title: str
+    organization: str
+    led_by: str
+    members: int
+    unfinished: int
+    running: int
+    state: str
+    opened: datetime
+    ticks: tuple[str, ...]
+
+    @classmethod
+    def of(cls, row: Any) -> Line:
+        """Of a row as `jobs.projects` reads it."""
+        return cls(
+            row.code, row.title, row.organization, ", ".join(row.pis), row.members, row.unfinished, row.running,
+            str(row.get_state_display()), row.created_at, tuple(tick.state for tick in _ticks(row)),
+        )  # fmt: skip
 
 
 def operator(request: SignedInRequest) -> None:
@@ -55,7 +71,7 @@ def projects(request: SignedInRequest) -> HttpResponse:
     shown = found[:PAGE]
     context = {
         "asked": asked,
-        "lines": [Line(row, _ticks(row)) for row in shown],
+        "lines": [Line.of(row) for row in shown],
         "next": _query(asked, rows_of.cursor(asked, shown[-1])) if len(found) > PAGE else "",
         "first": _query(asked) if after else "",
         "columns": _columns(asked),

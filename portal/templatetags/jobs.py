@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
-from functools import lru_cache
 
 from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language, ngettext, pgettext
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext, pgettext
 
 from cluster.models import Node
 from jobs import reasons, ticks
@@ -182,13 +181,8 @@ def node_state(node: Node) -> SafeString:
 
 
 @register.simple_tag
-def small_ticks(seen: Iterable[ticks.Tick]) -> SafeString:
-    """A project's four ticks as signs alone; drawn once for each way they may stand, in each language."""
-    return _small_ticks(tuple(tick.state for tick in seen), get_language() or "")
-
-
-@lru_cache(500)
-def _small_ticks(states: tuple[str, ...], language: str) -> SafeString:
+def small_ticks(states: Iterable[str]) -> SafeString:
+    """A project's four ticks as signs alone, by their states."""
     drawn = [ticks.Tick(name, state) for name, state in zip(ticks.NAMES.values(), states, strict=True)]
     return format_html_join(
         "",
