@@ -31,9 +31,7 @@ GRANTS: dict[str, dict[str, str]] = {
     "audit_checkpoint": {WEB: READ, WORK: READ, SEAL: APPEND},
     "audit_removedbody": {WEB: READ, WORK: READ, SEAL: READ},
     "audit_retentionrule": {WEB: APPEND, WORK: READ, SEAL: READ},
-    "audit_legalhold": {
-        WEB: "SELECT, INSERT, UPDATE (lifted_at, lifted_by_id, lifted_why)", WORK: READ, SEAL: READ
-    },
+    "audit_legalhold": {WEB: "SELECT, INSERT, UPDATE (lifted_at, lifted_by_id, lifted_why)", WORK: READ, SEAL: READ},
     "cluster_cluster": {WEB: READ, WORK: READ, SLURM: FULL},
     "cluster_partition": {WEB: READ, WORK: READ, SLURM: FULL},
     "cluster_node": {WEB: READ, WORK: READ, SLURM: FULL},

@@ -18,6 +18,23 @@ from access.ids import uuid7
 from access.permissions import Permission
 from audit.actions import Action, Channel, Outcome
 
+# A body goes only where a sealed event of the sealer's has named it, and nothing holds it (audit_remove_bodies).
+_MAY_GO = """
+IF EXISTS (SELECT FROM public.audit_removedbody b JOIN public.audit_auditseal s ON s.seq = b.seq
+      WHERE s.event_id = OLD.id) AND NOT public.audit_is_held(OLD) THEN
+  RETURN OLD;
+END IF;
+RAISE EXCEPTION 'the audit trail is append-only';"""
+
+
+# The sealer tells of what it alone does, and of nothing else.
+_STAMP = """
+NEW.db_role = current_user; NEW.at = coalesce(NEW.at, now());
+IF current_user = 'seal' AND NEW.action NOT IN ('trail.bodies_removed', 'person.pseudonymised') THEN
+  RAISE EXCEPTION 'the sealer seals what others do';
+END IF;
+RETURN NEW;"""
+
 
 class EventQuerySet(models.QuerySet["AuditEvent"]):
     """Reads of the trail."""
@@ -38,7 +55,7 @@ class EventQuerySet(models.QuerySet["AuditEvent"]):
 
 
 class AuditEvent(models.Model):
-    """One event. Never updated; a later sealing appends rows of its own beside it.
+    """One event. Never updated; its seal stands beside it, and stays where retention removes the body.
 
     `db_role` is set by a trigger to the database role that wrote the row, whatever the writer says.
     """
@@ -84,9 +101,12 @@ class AuditEvent(models.Model):
                 name="stamp_role",
                 operation=pgtrigger.Insert,
                 when=pgtrigger.Before,
-                func="NEW.db_role = current_user; NEW.at = coalesce(NEW.at, now()); RETURN NEW;",
+                func=_STAMP,
             ),
-            pgtrigger.Protect(name="append_only", operation=pgtrigger.Update | pgtrigger.Delete),
+            pgtrigger.Protect(name="append_only", operation=pgtrigger.Update),
+            pgtrigger.Trigger(
+                name="only_named_as_removed", operation=pgtrigger.Delete, when=pgtrigger.Before, func=_MAY_GO
+            ),
             pgtrigger.Trigger(
                 name="no_truncate",
                 level=pgtrigger.Statement,

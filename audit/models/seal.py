@@ -6,7 +6,7 @@ import pgtrigger
 from django.db import models
 from django.utils import timezone
 
-_GUARDS = (
+GUARDS = (
     pgtrigger.Protect(name="append_only", operation=pgtrigger.Update | pgtrigger.Delete),
     pgtrigger.Trigger(
         name="no_truncate",
@@ -28,7 +28,7 @@ class AuditSeal(models.Model):
     chain = models.BinaryField(max_length=32)
 
     class Meta:
-        triggers = _GUARDS
+        triggers = GUARDS
 
     def __str__(self) -> str:
         return str(self.seq)
@@ -44,7 +44,7 @@ class Checkpoint(models.Model):
     signature = models.BinaryField(max_length=64)
 
     class Meta:
-        triggers = _GUARDS
+        triggers = GUARDS
         indexes = (models.Index(fields=["seq"], name="checkpoint_seq"),)
 
     def __str__(self) -> str:

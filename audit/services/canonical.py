@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 
-EVENT, CHECKPOINT, VERSION = b"bancada:event:1\n", b"bancada:checkpoint:1\n", 1
+EVENT, CHECKPOINT, REMOVAL, VERSION = b"bancada:event:1\n", b"bancada:checkpoint:1\n", b"bancada:removal:1\n", 1
 NULL = b"\xff" * 8
 GENESIS = hashlib.sha256(b"bancada:genesis:1\n").digest()
 # in this order, each as PostgreSQL gives it for the SQL beside it
@@ -58,3 +58,8 @@ def linked(before: bytes, seq: int, digest: bytes) -> bytes:
 def checkpoint_bytes(*, origin: str, seq: int, chain: bytes, at_us: int) -> bytes:
     """What is signed: whose trail, up to where, and when (microseconds of UTC since 1970)."""
     return CHECKPOINT + encoded([origin, str(seq), chain.hex(), str(at_us)])
+
+
+def removal_bytes(*, origin: str, kind: str, records: str, digest: bytes) -> bytes:
+    """What is signed where bodies are removed: of which class, which records, and the digest over theirs."""
+    return REMOVAL + encoded([origin, kind, records, digest.hex()])

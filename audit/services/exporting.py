@@ -1,7 +1,8 @@
 """The trail as evidence: JSON lines straight from PostgreSQL's COPY, in flat memory, the same for the same checkpoint.
 
 A header says where the chain stood before, each record is an event (or, where a filter leaves it out, its digest),
-checkpoints stand where they were signed, the last line says where it ends. `bancada-verify` reads it.
+checkpoints stand where they were signed, the last line says where it ends. `bancada-verify` reads it. A record whose
+body retention removed says by which record it was; that one is always written out whole.
 """
 
 from __future__ import annotations
@@ -21,10 +22,12 @@ from audit.services.sealing import told
 
 _VALUES = ", ".join(f"'{name}', {sql}" for name, sql in canonical.FIELDS.items())
 _RECORDS = """
-COPY (SELECT CASE WHEN {wanted}
+COPY (SELECT CASE WHEN e.id IS NOT NULL AND (({wanted}) OR e.action = 'trail.bodies_removed')
     THEN json_build_object('seq', s.seq, 'chain', encode(s.chain, 'hex'), 'event', json_build_object({values}))
+    WHEN e.id IS NULL THEN json_build_object('seq', s.seq, 'digest', encode(s.digest, 'hex'),
+      'removed', (SELECT b.by FROM audit_removedbody b WHERE b.seq = s.seq))
     ELSE json_build_object('seq', s.seq, 'digest', encode(s.digest, 'hex')) END::text
-  FROM audit_auditseal s JOIN audit_auditevent e ON e.id = s.event_id
+  FROM audit_auditseal s LEFT JOIN audit_auditevent e ON e.id = s.event_id
   WHERE s.seq > {first} AND s.seq <= {last} ORDER BY s.seq) TO STDOUT"""
 
 

@@ -26,6 +26,7 @@ FIELDS = (
 )  # fmt: skip
 NULL = b"\xff" * 8
 GENESIS = hashlib.sha256(b"bancada:genesis:1\n").digest()
+REMOVED = "trail.bodies_removed"
 OK, WRONG, NOTHING = 0, 1, 2
 
 
@@ -39,6 +40,8 @@ class Report:
 
     events: int = 0
     digests_only: int = 0
+    removed: int = 0  # of them: bodies the sealer removed and named
+    filter: dict[str, Any] = dataclasses.field(default_factory=dict)
     checkpoints: int = 0
     remembered: int = 0
     first: int = 0
@@ -51,6 +54,10 @@ class Report:
         """For a person."""
         yield f"trail of {self.origin}, records {self.first} to {self.last}"
         yield f"{self.events} events read and hashed, {self.digests_only} known by their digest only"
+        if self.removed:
+            yield f"{self.removed} of those lost their bodies by retention, each named in an event the sealer signed"
+        if self.filter:
+            yield f"the export was filtered ({self.filter}): only a whole one shows that nothing else lacks its body"
         yield f"{self.checkpoints} signed checkpoints, {self.remembered} of them as remembered outside"
         if not self.begins_at_genesis:
             yield f"what lies before record {self.first} is vouched for by the first checkpoint only"
@@ -110,6 +117,40 @@ def _raw(key: Ed25519PublicKey) -> bytes:
     return key.public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)
 
 
+class Gone:
+    """Records that one later record is said to have removed, as they are met."""
+
+    def __init__(self, first: int) -> None:
+        self.first, self.met, self.digest = first, list[list[int]](), hashlib.sha256()
+
+    def add(self, seq: int, digest: bytes) -> None:
+        """One more, in order."""
+        if not self.met or self.met[-1][1] != seq - 1:
+            self.met.append([seq, seq])
+        self.met[-1][1] = seq
+        self.digest.update(seq.to_bytes(8, "big") + digest)
+
+    def compare(self, by: int, named: list[tuple[int, int]], digest: bytes, *, whole: bool) -> None:
+        """With what was signed; `whole`: all that it names lies in this export. Raises Bad."""
+        for first, last in self.met:
+            covered = max((end for begin, end in named if begin <= first <= end), default=first - 1)
+            if covered < last:
+                raise Bad(f"record {covered + 1}: its event is gone, and record {by} does not name it")
+        if whole and self.digest.digest() != digest:
+            raise Bad(f"record {self.first}: removed by record {by}, which names it with others or with another digest")
+
+
+def ranges(named: str) -> Iterator[tuple[int, int]]:
+    """ "5-12,14" as (5, 12), (14, 14); ascending. Raises ValueError."""
+    last = 0
+    for part in named.split(","):
+        begin, _dash, end = part.partition("-")
+        first, before, last = int(begin), last, int(end or begin)
+        if not before < first <= last:
+            raise ValueError("records out of order")
+        yield first, last
+
+
 class _Trail:
     """The chain as far as it was read."""
 
@@ -117,6 +158,8 @@ class _Trail:
         self.keys, self.remembered = keys, remembered
         self.report, self.chain, self.seq = Report(), b"", -1
         self.ids: set[str] = set()
+        self.gone: dict[int, Gone] = {}  # removing record -> what is said to be removed by it
+        self.removal = 0  # the last one that was needed
         self.signed = 0
         self.ended = False
 
@@ -136,7 +179,7 @@ class _Trail:
     def _header(self, number: int, line: dict[str, Any]) -> None:
         try:
             self.seq, self.chain = int(line["before"]["seq"]), bytes.fromhex(line["before"]["chain"])
-            self.report.origin = str(line["origin"])
+            self.report.origin, self.report.filter = str(line["origin"]), dict(line.get("filter") or {})
         except (KeyError, TypeError, ValueError):
             raise Bad(f"line {number}: no header of an export") from None
         if line.get("bancada") != "trail" or line.get("version") != 1 or len(self.chain) != 32:
@@ -159,6 +202,10 @@ class _Trail:
             raise Bad(f"record {expected}: it, or one before it, is not what was sealed")
         self.seq = expected
         self._compare(expected)
+        if expected in self.gone:
+            raise Bad(
+                f"record {self.gone[expected].first}: said to be removed by record {expected}, which removes nothing"
+            )
 
     def _event(self, seq: int, event: Any) -> bytes:
         try:
@@ -169,7 +216,25 @@ class _Trail:
             raise Bad(f"record {seq}: the same event twice")
         self.ids.add(event["uid"])
         self.report.events += 1
+        if event["action"] == REMOVED:
+            self._removal(seq, event)
         return digest
+
+    def _removal(self, seq: int, event: dict[str, Any]) -> None:
+        """The sealer signed which records it removed; what is said to be removed by it is just that."""
+        gone = self.gone.pop(seq, None)
+        try:
+            said = json.loads(event["detail"])
+            named, digest = ",".join(said["records"]), bytes.fromhex(said["digest"])
+            words = b"bancada:removal:1\n" + encoded([self.report.origin, said["kind"], named, digest.hex()])
+            self.keys[said["key"]].verify(bytes.fromhex(said["signature"]), words)
+            numbers = list(ranges(named))
+        except (KeyError, TypeError, ValueError, InvalidSignature):
+            said = f"record {gone.first}: removed by record {seq}, which" if gone else f"record {seq}: a removal that"
+            raise Bad(f"{said} no key you gave has signed") from None
+        if gone is not None:
+            gone.compare(seq, numbers, digest, whole=numbers[0][0] >= self.report.first)
+            self.removal = seq
 
     def _digest(self, seq: int, line: dict[str, Any]) -> bytes:
         try:
@@ -179,6 +244,14 @@ class _Trail:
         if len(digest) != 32:
             raise Bad(f"record {seq}: no digest of 32 bytes")
         self.report.digests_only += 1
+        if "removed" in line:
+            by = line["removed"]
+            if type(by) is not int or by <= seq:
+                raise Bad(f"record {seq}: its event is gone, and no later record has removed it")
+            self.gone.setdefault(by, Gone(seq)).add(seq, digest)
+            self.report.removed += 1
+        elif not self.report.filter:
+            raise Bad(f"record {seq}: its event is not there, in an export without a filter")
         return digest
 
     def _checkpoint(self, number: int, said: Any) -> None:
@@ -216,16 +289,20 @@ class _Trail:
 
     def end(self) -> Report:
         """After the last line."""
+        self.report.last = max(self.seq, 0)
         if self.seq < 0:
             return self.report
-        self.report.last = self.seq
         if not self.ended:
             raise Bad(f"record {self.seq + 1}: the export is cut off after record {self.seq}")
+        for by, gone in self.gone.items():
+            raise Bad(f"record {gone.first}: its event is gone, and record {by}, said to have removed it, is not here")
         beyond = [seq for seq in self.remembered if seq > self.seq]
         if beyond:
             raise Bad(f"record {self.seq + 1}: missing, for you remember a checkpoint of record {max(beyond)}")
         if self.report.events + self.report.digests_only and not self.report.checkpoints:
             raise Bad(f"record {self.report.first}: no signed checkpoint covers it")
+        if self.removal > self.signed:
+            raise Bad(f"record {self.removal}: it removes events, and no signed checkpoint covers it")
         self.report.unsigned = self.seq - self.signed
         return self.report
 

@@ -14,12 +14,14 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, close_old_connections, connection
 
+from audit.models import Checkpoint
 from audit.services import outside
 from audit.services.keys import NoKey, load
+from audit.services.removing import remove_due
 from audit.services.sealing import LOCK, Sealer, told
 
 log = structlog.get_logger(__name__)
-SECOND, MINUTE = 1.0, 60.0
+SECOND, MINUTE, DAY = 1.0, 60.0, 86_400.0
 
 
 class Command(BaseCommand):
@@ -53,12 +55,19 @@ class Command(BaseCommand):
     def _run(self, key: Any, stop: threading.Event, *, once: bool) -> None:
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_lock(%s)", [LOCK])
-        sealer, due = Sealer.where_it_stands(), 0.0
+        sealer, due, removal = Sealer.where_it_stands(), 0.0, 0.0
         while True:
             sealer.seal()
             if time.monotonic() >= due:
-                line = json.dumps(told(sealer.checkpoint(key)))
-                outside.send(line)
+                _tell(sealer.checkpoint(key))
                 due = time.monotonic() + MINUTE
+            if time.monotonic() >= removal:
+                remove_due(sealer=sealer, key=key, told=_tell)
+                removal = time.monotonic() + DAY
             if once or stop.wait(SECOND):
                 return
+
+
+def _tell(checkpoint: Checkpoint) -> None:
+    """It leaves the host."""
+    outside.send(json.dumps(told(checkpoint)))
