@@ -67,11 +67,11 @@ class RestGateway:
         self.cancel_with(self.tokens.of(as_user), job_id)
 
     def cancel_with(self, token: Token, job_id: int) -> None:
-        """Slurm says yes to cancelling what is over: look first."""
-        record = self._job(job_id, token)
-        if record is None:
+        """Slurm says yes to cancelling what is over: look first. Of an array, all tasks are ended."""
+        records = self._named(job_id, token)
+        if not records:
             raise Refused(f"Slurm has no job {job_id} that this user may cancel", code=answers.UNKNOWN_JOB)
-        if record.states & OVER and "COMPLETING" not in record.states:
+        if all(record.states & OVER and "COMPLETING" not in record.states for record in records):
             raise Refused(f"job {job_id} is over already", code=ALREADY_OVER)
         self.wire.delete(self._path(f"job/{int(job_id)}", token), token)
 
@@ -79,14 +79,18 @@ class RestGateway:
         return self._job(job_id, self.tokens.of(as_user) if as_user else self.tokens.reading())
 
     def _job(self, job_id: int, token: Token) -> JobRecord | None:
+        found = self._named(job_id, token)
+        return next((record for record in found if record.job_id == job_id), found[0] if found else None)
+
+    def _named(self, job_id: int, token: Token) -> list[JobRecord]:
+        """The job of this number, or the tasks of the array; none where slurmctld has none."""
         try:
             answer = self.wire.get(self._path(f"job/{int(job_id)}", token), token)
         except Refused as refused:
             if refused.code == answers.UNKNOWN_JOB:
-                return None
+                return []
             raise
-        found = parsed(lambda got: [self._spoken(token).job_record(job) for job in got["jobs"]], answer)
-        return next((record for record in found if record.job_id == job_id), found[0] if found else None)
+        return parsed(lambda got: [self._spoken(token).job_record(job) for job in got["jobs"]], answer)
 
     def jobs(self) -> Sequence[JobRecord]:
         return bulk.queue(self.commands, self.tokens.reading())

@@ -87,7 +87,7 @@ def _cancel(intent: Intent) -> str:
     if handover is None:
         raise NotYet("no accepted hand-over")
     if handover.array_task is not None:
-        return "one task of an array is not ended from here"
+        return _end_array(handover)
     return _end_in_slurm(job, handover, intent)
 
 
@@ -102,6 +102,20 @@ def _cancel_before(job: Job, intent: Intent) -> str:
     data.follow(job)
     trail.record(Action.JOB_CANCELLED, by=intent.asked_by, about=job, project=job.project, before="handing")
     return "cancelled before Slurm had it"
+
+
+def _end_array(handover: Handover) -> str:
+    """Slurm ends a whole array under its number: only where the end of each of its tasks was asked for."""
+    tasks = Handover.objects.filter(
+        cluster=handover.cluster_id, slurm_job_id=handover.slurm_job_id, uid=handover.uid, job__phase=Phase.ACCEPTED
+    )
+    if tasks.filter(job__cancel_asked_at=None).exists():
+        return "one task of an array is not ended from here"
+    try:
+        slurm_door.accounts().cancel_any(handover.slurm_job_id or 0)
+    except Refused:
+        return "already over in Slurm"
+    return "asked Slurm to end the array"
 
 
 def _end_in_slurm(job: Job, handover: Handover, intent: Intent) -> str:

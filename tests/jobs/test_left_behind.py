@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from access.roles import Role
 from audit.actions import Action
 from audit.models import AuditEvent
-from jobs.models import Intent, IntentKind, Job
-from jobs.services import handing, intents, left_behind
+from jobs.models import Intent, IntentKind, Job, Phase
+from jobs.services import discovery, handing, intents, left_behind
 from jobs.states import State
 from projects import services as projects
 from projects.models import OnEnd
 from slurm import fake
 from tests.factories import make_member
 from tests.jobs.conftest import Bench
+from tests.jobs.test_strangers import by_ssh
 
 
 def leave(bench: Bench, on_end: str) -> int:
@@ -82,3 +85,32 @@ def test_the_follower_may_write_these_intents(bench: Bench, cluster: fake.Cluste
     projects.remove_member(membership=bench.user.memberships.get(ends_at=None), by=pi, on_end=on_end)
     roles.use("slurm")
     assert left_behind.follow_memberships(bench.cluster) == 1
+
+
+def tasks(bench: Bench, cluster: fake.Cluster) -> list[Job]:
+    """Two tasks of an array typed into a shell, as the follower takes them in."""
+    bench.submit()
+    Job.objects.update(phase=Phase.HANDING)
+    number = by_ssh(bench, cluster)
+    record = cluster.gateway().job(number)
+    assert record is not None
+    found = [discovery.Stranger(bench.project, dataclasses.replace(record, array_task=task)) for task in range(2)]
+    discovery.take_in(bench.cluster, found)
+    return list(Job.objects.filter(slurm_job_id=number))
+
+
+def test_an_array_from_a_shell_ends_whole_where_all_its_tasks_shall(bench: Bench, cluster: fake.Cluster) -> None:
+    first, _second = tasks(bench, cluster)
+    assert leave(bench, OnEnd.CANCEL) >= 2
+    intents.carry_out()
+    assert cluster.every_job[-1].is_over
+    results = set(Intent.objects.filter(job__slurm_job_id=first.slurm_job_id).values_list("result", flat=True))
+    assert "asked Slurm to end the array" in results
+
+
+def test_one_task_alone_takes_no_other_with_it(bench: Bench, cluster: fake.Cluster) -> None:
+    first, _second = tasks(bench, cluster)
+    Job.objects.filter(pk=first.pk).update(cancel_asked_at=timezone.now())
+    Intent.objects.create(job=first, kind=IntentKind.CANCEL)
+    intents.carry_out()
+    assert not cluster.every_job[-1].is_over
