@@ -26,7 +26,7 @@ from jobs.views import previews
 from jobs.views.project import people_of, with_rights
 from projects import refusals, searching, services
 from projects.forms import AddForm, RemoveForm, RoleForm
-from projects.models import Membership, Project
+from projects.models import Membership, OnEnd, Project
 
 FORMER = 100
 
@@ -148,11 +148,24 @@ def change(request: SignedInRequest, code: str, login: str) -> HttpResponse:
 
 def _asked_first(
     request: SignedInRequest, project: Project, act: Callable[[], object], rows: list[Membership], *, title: str,
-    yes: str,
+    yes: str, note: str = "",
 ) -> HttpResponse | None:  # fmt: skip
     """What Slurm would be told and which waiting jobs it would block, where it takes something from the person."""
     back = reverse("projects:member", args=[project.code, rows[0].user.username])
-    return previews.first(request, project, act, title=title, back=back, yes=yes, always=False)
+    return previews.first(request, project, act, title=title, back=back, yes=yes, always=False, note=note)
+
+
+def _note(project: Project, person: User, on_end: str) -> str:
+    """What the choice does to the person's jobs; nothing where none runs or waits."""
+    touched = leaving.touched(project, person)
+    counts = {"running": touched.running, "queued": touched.queued}
+    if on_end == OnEnd.CANCEL and (touched.running or touched.queued):
+        return _("Running jobs that are cancelled: %(running)d. Waiting jobs that are cancelled: %(queued)d.") % counts
+    if on_end == OnEnd.HOLD and touched.queued:
+        return _("Waiting jobs that are held: %(queued)d. Running jobs that finish: %(running)d.") % counts
+    if touched.running or touched.queued:
+        return _("Running jobs that finish: %(running)d. Waiting jobs that stay in the queue: %(queued)d.") % counts
+    return ""
 
 
 def _kept(form: RoleForm, row: Membership) -> dict[str, Any]:
@@ -178,7 +191,8 @@ def remove(request: SignedInRequest, code: str, login: str) -> HttpResponse:
             row, leaves = _current(rows) or _over(), login == request.user.username
             act = partial(services.remove_member, membership=row, by=request.user, **form.cleaned_data)
             title = _("You leave the project") if leaves else _("%(name)s leaves the project") % {"name": row.user.name}
-            page = _asked_first(request, project, act, rows, title=title, yes=_("Leave") if leaves else _("Remove"))
+            yes, note = _("Leave") if leaves else _("Remove"), _note(project, row.user, form.cleaned_data["on_end"])
+            page = _asked_first(request, project, act, rows, title=title, yes=yes, note=note)
             if page is None:
                 act()
             return page or _left(request, code, row.user)

@@ -67,19 +67,19 @@ def show(project: Project, change: Callable[[], object]) -> Shown:
 
 def first(
     request: SignedInRequest, project: Project, change: Callable[[], object], *, title: str, back: str, yes: str,
-    always: bool = True,
+    always: bool = True, note: str = "",
 ) -> HttpResponse | None:  # fmt: skip
     """The page to look at before it is done; None where just what it shows was confirmed. Raises what `change` does.
 
     `title` says what is about to change, `yes` is the word on the button, `back` where no leads to. Not `always`:
-    also None where nobody can do less afterwards.
+    also None where nobody can do less afterwards. `note`: what becomes of jobs that run or wait.
     """
     shown = show(project, change)
-    if request.POST.get("confirm") == shown.fingerprint or not (always or shown.takes):
+    if request.POST.get("confirm") == shown.fingerprint or not (always or note or shown.takes):
         return None
     kept = [(name, value) for name, values in request.POST.lists() if name not in NOT_KEPT for value in values]
     context: dict[str, Any] = {
         "project": project, "preview": shown, "title": title, "back": back, "yes": yes, "kept": kept,
-        "changed": "confirm" in request.POST,
+        "changed": "confirm" in request.POST, "note": note,
     }  # fmt: skip
     return render(request, "projects/preview.html", context)

@@ -93,6 +93,7 @@ def test_who_takes_something_from_a_person_is_asked_first(
     where = reverse(f"projects:{page}_member", args=[bench.project.code, bench.user.username])
     asked = client.post(where, fields)
     assert asked.status_code == 200 and waiting.name in asked.content.decode()
+    assert ("Waiting jobs that stay in the queue: 1." in asked.content.decode()) == (page == "remove")
     assert bench.user.memberships.filter(ends_at=None, role=Role.RESEARCHER).exists()
     again = client.post(where, fields | {"edit": "1"})
     assert again.status_code == 200 and b"projects/preview" not in again.content
