@@ -207,9 +207,9 @@ LINES: dict[str, tuple[Callable[[Lines], Lines], str]] = {
     "one byte": (lambda lines: [line.replace('"log.read"', '"log.reae"') if n == 5 else line for n, line in enumerate(lines)], r"^record 5: "),
     "no header": (lambda lines: lines[1:], r"line 1: no header"),
     "another beginning": (lambda lines: [lines[0].replace('"seq": 0', '"seq": 3'), *lines[1:]], r"^record 4: missing"),
-    "a second name in an object": (lambda lines: [lines[0], lines[1].replace('"action"', '"action" : "x", "action"'), *lines[2:]], r"line 2: not JSON"),
+    "a second name in an object": (lambda lines: [lines[0], lines[1].replace('"action"', '"action":"x","action"'), *lines[2:]], r"line 2: not JSON"),
     "something after the end": (lambda lines: [*lines, lines[1]], r"something follows the end"),
-    "a number for text": (lambda lines: [lines[0], lines[1].replace('"outcome" : "done"', '"outcome" : 1'), *lines[2:]], r"^record 1: every value"),
+    "a number for text": (lambda lines: [lines[0], lines[1].replace('"outcome":"done"', '"outcome":1'), *lines[2:]], r"^record 1: every value"),
     "a field more": (lambda lines: [lines[0], lines[1].replace('"outcome"', '"more" : "x", "outcome"'), *lines[2:]], r"^record 1: an event has exactly"),
 }  # fmt: skip
 
