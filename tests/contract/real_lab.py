@@ -171,9 +171,13 @@ class RealLab:
 
 
 def _has_ended(pid: int) -> bool:
-    """Gone, or dead with all its threads: a dying slurmrestd still takes connections and resets them."""
+    """Gone, or dead with all its threads: a dying slurmrestd still takes connections and resets them.
+
+    A zombie has closed its files; one whose memory is gone already (an empty command line) may not have yet.
+    """
     process = Path(f"/proc/{pid}")
     try:
-        return not (process / "cmdline").read_bytes() and len(list((process / "task").iterdir())) == 1
+        state = (process / "stat").read_text().rpartition(") ")[2][:1]
+        return state in "ZX" and len(list((process / "task").iterdir())) == 1
     except OSError:
         return True
