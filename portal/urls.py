@@ -3,7 +3,7 @@
 from django.urls import URLPattern, URLResolver, include, path
 
 from jobs.views import home, lists, overview, people, project
-from portal import allocation_urls, health, views
+from portal import allocation_urls, dataset_urls, health, views
 from portal.api import absent, api
 from projects.views import joining, mine, opening
 
@@ -46,6 +46,10 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("jobs/", include("jobs.urls")),
     path("projects/", include((PROJECTS, "projects"))),
     path("projects/", include((allocation_urls.ALLOCATIONS, "allocations"))),
+    path("datasets/", include((dataset_urls.DATASETS, "datasets"))),
+    path("projects/", include((dataset_urls.OF_PROJECTS, "datasets_of"))),
+    path("data/", include((dataset_urls.BESIDE, "data"))),
+    path("incidents/", include((dataset_urls.INCIDENTS, "incidents"))),
     path("operate/", include((OPERATE, "operate"))),
     path("ask/", include((ASKING, "ask"))),
     path("cluster/", include(([path("", lists.cluster, name="overview")], "cluster"))),

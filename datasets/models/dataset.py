@@ -113,15 +113,17 @@ class Dataset(models.Model):
 
     @classmethod
     def gate_ways(cls, person: int, permission: Permission, now: datetime) -> Q:
-        """Members of the owner project, and of one that may use it now, see it; a listed one is found by everybody."""
+        """Members of the owner project, and of one that may use it now, see it. Who ever had a permission still finds
+        it, to ask again; a listed one is found by everybody."""
+        from datasets.models.grant import Grant
+
+        theirs = gate.scopes(Project, person, codename(Permission.PROJECT_VIEW), now)
         match permission:
             case Permission.DATASET_FIND:
                 listed = Q(is_listed=True, state=DatasetState.APPROVED)
-                return gate.allowed(cls, person, Permission.DATASET_VIEW, now) | listed
+                had = Grant.objects.filter(Q(project__in=theirs) | Q(user=person)).values("dataset")
+                return gate.allowed(cls, person, Permission.DATASET_VIEW, now) | listed | Q(pk__in=had)
             case Permission.DATASET_VIEW:
-                theirs = gate.scopes(Project, person, codename(Permission.PROJECT_VIEW), now)
-                from datasets.models.grant import Grant
-
                 day = Cast(Value(now, output_field=models.DateTimeField()), models.DateField())
                 used = Grant.objects.in_force(day).filter(project__in=theirs).values("dataset")
                 return Q(project__in=theirs) | Q(pk__in=used)

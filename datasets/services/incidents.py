@@ -15,6 +15,7 @@ from accounts.models import User
 from audit import trail
 from audit.actions import Action
 from datasets.models import Dataset, Notice, SecurityIncident
+from datasets.models.incident import BRAZIL
 
 CHANGEABLE = ("title", "what", "happened_at", "known_at", "subjects", "people", "risks", "measures")
 
@@ -81,7 +82,7 @@ def notify(*, incident: SecurityIncident, by: User, to: str, at: datetime, text:
     _in_the_past(at, "at")
     notice.full_clean()
     notice.save()
-    late = at.astimezone(timezone.get_default_timezone()).date() > incident.notice_due
+    late = at.astimezone(BRAZIL).date() > incident.notice_due
     trail.record(Action.INCIDENT_NOTIFIED, by=by, about=incident, to=to, when=at, is_late=late)
     return notice
 

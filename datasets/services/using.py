@@ -8,6 +8,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import OuterRef
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
@@ -136,6 +138,13 @@ def _no_version(dataset: Dataset, label: str) -> str:
     labels = ", ".join(dataset.versions.filter(withdrawn_at=None).values_list("label", flat=True)[:10])
     said = _("it has no version “%(label)s”.") % {"label": label} if label else _("it has no version yet.")
     return f"{said} " + (_("There are: %(labels)s.") % {"labels": labels} if labels else _whom(dataset))
+
+
+def usable(user: User) -> ArraySubquery:
+    """An annotation of projects: codes of the datasets for which the person has a permission there today."""
+    rows = Grant.objects.in_force().of(project=OuterRef("pk"), user=user)
+    codes = rows.filter(dataset__state=DatasetState.APPROVED).order_by("dataset__code").values("dataset__code")
+    return ArraySubquery(codes.distinct())
 
 
 def refused(*, reasons: Sequence[str], wanted: Sequence[str], project: Project, by: User) -> None:

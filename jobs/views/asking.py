@@ -16,6 +16,7 @@ from access.ids import uuid7
 from access.permissions import Permission
 from accounts.http import SignedInRequest
 from datasets.services import NotPermitted
+from datasets.services.using import usable
 from jobs import services, specs
 from jobs.forms import JobForm, like
 from jobs.models import Job
@@ -38,7 +39,8 @@ FIELD_OF_LIMIT = {
 def submit(request: SignedInRequest) -> HttpResponse:
     """The form (GET), and the request it makes (POST)."""
     code = _typed((request.POST if request.method == "POST" else request.GET).get("project", ""))
-    theirs = list(gate.allowing(Project.objects.all(), request.user, Permission.JOB_SUBMIT))
+    all_of_them = Project.objects.annotate(datasets_here=usable(request.user))
+    theirs = list(gate.allowing(all_of_them, request.user, Permission.JOB_SUBMIT))
     if not theirs and not code:
         return render(request, "jobs/submit_nowhere.html")
     project = gate.fetch(Project.objects, request.user, Permission.JOB_SUBMIT, code=code) if code else theirs[0]
@@ -89,7 +91,7 @@ def _ask(request: SignedInRequest, form: JobForm, project: Project) -> Job | Non
     return None
 
 
-def _context(request: SignedInRequest, form: JobForm, project: Project, theirs: list[Project]) -> dict[str, Any]:
+def _context(request: SignedInRequest, form: JobForm, project: Project, theirs: list[Any]) -> dict[str, Any]:
     partitions = partitions_of(project)
     return {
         "form": form,
@@ -98,6 +100,7 @@ def _context(request: SignedInRequest, form: JobForm, project: Project, theirs: 
         "partitions": partitions,
         "gpu_types": sorted({name for row in partitions for name in row.gpu_types}),
         "allocations": reads.spendable(project),
+        "usable": _usable(project, theirs),
         "key": str(uuid7()),  # a double click sends the same key twice and makes one job
         "limits": {
             row.name: {
@@ -110,6 +113,12 @@ def _context(request: SignedInRequest, form: JobForm, project: Project, theirs: 
             for row in partitions
         },
     }
+
+
+def _usable(project: Project, theirs: list[Any]) -> str:
+    """What stands below the field: the datasets that may be named in it."""
+    codes: list[str] = next((row.datasets_here for row in theirs if row.pk == project.pk), [])
+    return _("Here you may use: %(codes)s.") % {"codes": ", ".join(codes)} if codes else _("You may use none here yet.")
 
 
 @login_required

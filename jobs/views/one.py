@@ -24,6 +24,7 @@ from audit.identities import name_all
 from audit.models import AuditEvent
 from jobs import reasons
 from jobs.models import Job, Run
+from jobs.services import data
 from jobs.states import State
 
 EVENTS = 100
@@ -79,6 +80,8 @@ def detail(request: SignedInRequest, pk: UUID) -> HttpResponse:
     rights = gate.rights_to(job, request.user)
     context = _context(request, job, rights) | {"tab": tab if tab in ("output", "request", "events") else "output"}
     context["can_read"] = _can_read(request, rights)
+    context["standings"] = data.read_by(job, request.user)
+    context["shut"] = next((data.why_shut(one) for one in context["standings"] if not one.may_read), "")
     context["may_see_events"] = job.owner_id == request.user.pk or Permission.TRAIL_READ in rights
     if context["tab"] == "events":
         context["events"] = name_all(_events(request, job, rights))

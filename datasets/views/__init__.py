@@ -1,0 +1,1 @@
+"""Pages about datasets; views are verbs for acts, nouns for pages."""

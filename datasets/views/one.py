@@ -1,0 +1,118 @@
+"""One dataset: its page for whoever may see it, and its steward's acts of one button."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
+from django.http import HttpResponse, StreamingHttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_POST
+
+from access import gate
+from access.permissions import Permission
+from accounts.http import SignedInRequest
+from accounts.models import User
+from datasets import refusals, reports
+from datasets.models import Acceptance, Dataset, DatasetUse, GrantRequest, Terms
+from datasets.services import registering
+from datasets.views.forming import done_or_said
+from projects.models import Membership, Project, RequestState
+
+MOST = 50  # lines of a table on the page; the rest is in its CSV
+
+
+def fetch(user: User, permission: Permission, code: str) -> Any:
+    """With what the person may do (`may_steward`, `may_lead`, `sees_all`) and how they stand to the terms in force
+    (`terms_number`, `has_accepted`). Raises NotFound, Refused."""
+    own, home = Dataset.objects.filter(pk=OuterRef("pk")), Project.objects.filter(pk=OuterRef("project"))
+    latest = Terms.objects.filter(dataset=OuterRef("pk")).order_by("-number")
+    rows = Dataset.objects.select_related("project", "steward", "agreement").annotate(
+        may_view=Exists(gate.allowing(own, user, Permission.DATASET_VIEW)),
+        may_steward=Exists(gate.allowing(own, user, Permission.DATASET_STEWARD)),
+        may_lead=Exists(gate.allowing(home, user, Permission.PROJECT_LEAD)),
+        may_audit=Exists(gate.allowing(home, user, Permission.TRAIL_READ)),
+        terms_number=Subquery(latest.values("number")[:1]),
+        has_accepted=Exists(Acceptance.objects.filter(terms=Subquery(latest_of_outer()), user=user)),
+    )
+    row: Any = gate.fetch(rows, user, permission, code=code)
+    row.sees_all = row.may_steward or row.may_audit
+    return row
+
+
+def latest_of_outer() -> QuerySet[Any]:
+    """The terms in force of the dataset two queries further out."""
+    rows = Terms.objects.filter(dataset=OuterRef(OuterRef("pk"))).order_by("-number")
+    return rows.values("pk")[:1]
+
+
+@login_required
+@require_GET
+def detail(request: SignedInRequest, code: str) -> HttpResponse:
+    """What it is, who may use it and who did: all of it for its steward and who answers for its project, else what is
+    the reader's own and their projects'."""
+    row = fetch(request.user, Permission.DATASET_VIEW, code)
+    missing = [*row.missing(), *(["terms"] if row.is_personal and row.terms_number is None else [])]
+    asked = _asked(row, request.user)
+    context = {
+        "one": row, "project": row.project, "missing": refusals.named(missing),
+        "versions": list(row.versions.select_related("by")),
+        "grants": [wish.grant for wish in asked if not wish.is_open][:MOST],
+        "requests": [wish for wish in reversed(asked) if wish.is_open],
+        "uses": list(_uses(row, request.user)[:MOST]),
+    }  # fmt: skip
+    return render(request, "datasets/detail.html", context)
+
+
+def _theirs(rows: QuerySet[Any], row: Any, user: User) -> QuerySet[Any]:
+    """All for who answers for the dataset, else what is the person's own and their projects'."""
+    if row.sees_all:
+        return rows
+    mine = Membership.objects.active().filter(user=user).values("project")
+    return rows.filter(Q(project__in=mine) | Q(user=user))
+
+
+def _uses(row: Any, user: User) -> QuerySet[DatasetUse]:
+    rows = _theirs(DatasetUse.objects.filter(dataset=row), row, user)
+    return rows.select_related("project", "user", "version")
+
+
+def _asked(row: Any, user: User) -> list[Any]:
+    """Open requests, and those that became permissions, the newest first: one query for both."""
+    rows = GrantRequest.objects.filter(dataset=row, state__in=(RequestState.OPEN, RequestState.APPROVED))
+    names = ("project", "user", "asked_by", "grant__project", "grant__user")
+    found = list(_theirs(rows, row, user).select_related(*names))
+    for wish in found:
+        wish.dataset = row  # at hand: the page does not ask for it again
+    return found
+
+
+@login_required
+@require_GET
+def uses_csv(request: SignedInRequest, code: str) -> StreamingHttpResponse:
+    """All uses, for the owner of the data; that somebody took them is recorded."""
+    row = fetch(request.user, Permission.DATASET_VIEW, code)
+    rows = _uses(row, request.user)
+    return reports.uses_csv(rows, by=request.user, name=row.code, about=row, project=row.project)
+
+
+@login_required
+@require_POST
+def approve(request: SignedInRequest, code: str) -> HttpResponse:
+    """Open it for requests."""
+    row = fetch(request.user, Permission.DATASET_STEWARD, code)
+    done = _("Approved. It may be asked for and used from now on.")
+    act = partial(registering.approve, dataset=row, by=request.user)
+    return done_or_said(request, act, done, "datasets:detail", code)
+
+
+@login_required
+@require_POST
+def retire(request: SignedInRequest, code: str) -> HttpResponse:
+    """No new use."""
+    row = fetch(request.user, Permission.DATASET_STEWARD, code)
+    act = partial(registering.retire, dataset=row, by=request.user)
+    return done_or_said(request, act, _("Retired. No new job uses it."), "datasets:detail", code)
