@@ -25,6 +25,7 @@ class Permission(StrEnum):
     CLUSTER_VIEW = "cluster_view"
     CLUSTER_OPERATE = "cluster_operate"
     PROJECT_MANAGE = "project_manage"
+    TRAIL_GOVERN = "trail_govern"  # retention, holds, pseudonyms, guest auditors
     INCIDENT_VIEW = "incident_view"
     INCIDENT_MANAGE = "incident_manage"
 

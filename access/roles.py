@@ -51,6 +51,7 @@ SITE_GRANTS: dict[str, frozenset[Permission]] = {
             Permission.CLUSTER_VIEW,
             Permission.CLUSTER_OPERATE,
             Permission.TRAIL_READ,
+            Permission.TRAIL_GOVERN,
             Permission.DATASET_FIND,
             Permission.DATASET_VIEW,
             Permission.INCIDENT_VIEW,

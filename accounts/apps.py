@@ -8,3 +8,9 @@ class AccountsConfig(AppConfig):
 
     name = "accounts"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """What the trail asks of people."""
+        from accounts import evidence
+
+        evidence.register()

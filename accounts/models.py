@@ -57,6 +57,27 @@ class User(AbstractUser):
         return ((words[0][:1] + words[-1][:1]) if len(words) > 1 else self.name[:2]).upper()
 
 
+class Standing(models.Model):
+    """How a person stood over an interval [starts_at, ends_at): open or closed, with which role on the site."""
+
+    user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="standings")
+    is_open = models.BooleanField()
+    site_role = models.CharField(max_length=10, choices=SiteRole.choices, blank=True)
+    starts_at = models.DateTimeField(default=timezone.now)
+    ends_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=["user"], condition=Q(ends_at=None), name="one_standing_now"),
+            models.CheckConstraint(
+                condition=Q(ends_at=None) | Q(ends_at__gte=models.F("starts_at")), name="standing_ends_after_start"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.user} {self.site_role} {'open' if self.is_open else 'closed'}"
+
+
 class SessionInfo(models.Model):
     """What a person sees of one of their sessions; the session itself is Django's row."""
 

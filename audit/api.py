@@ -16,10 +16,11 @@ from pydantic_core import PydanticCustomError
 from access import gate
 from access.errors import Refused
 from access.permissions import Permission
-from audit import trail
+from audit import could, trail
 from audit.actions import Action, Outcome
-from audit.identities import name_all, numbers_of
 from audit.models import AuditEvent, EventQuerySet
+from audit.services import answering, scope
+from audit.services.searching import Search
 
 
 def _written(value: Any) -> Any:
@@ -38,6 +39,10 @@ class Asked(Schema):
     """Filters; `cursor` is an earlier answer's `next`. Times need a zone."""
 
     actor: Text = ""
+    job: Text = ""
+    dataset: Text = ""
+    address: Text = ""
+    correlation: Text = ""
     action: Action | None = None
     project: Text = ""
     outcome: Outcome | None = None
@@ -68,6 +73,30 @@ class EventOut(Schema):
     detail: dict[str, Any]
 
 
+class AccessAsked(Schema):
+    """At which moment; of whom or of which project (both empty: all)."""
+
+    at: Moment
+    person: Text = ""
+    project: Text = ""
+    dataset: Text = ""
+
+
+class CouldOut(Schema):
+    """One right of one person: `kind` is site, project, dataset or token. `until` null: without an end."""
+
+    kind: str
+    login: str
+    name: str
+    code: str
+    role: str
+    rights: list[str]
+    since: datetime
+    until: datetime | None
+    by: str
+    why: str
+
+
 class EventPage(Schema):
     """One page; `next` is the cursor of the page of older events."""
 
@@ -83,7 +112,7 @@ def router_over(projects: type[Model]) -> Router:
     def events(request: HttpRequest, asked: Query[Asked]) -> dict[str, Any]:
         """The whole trail for who may read it, else the trail of the projects whose trail the caller may read."""
         readable = _readable(request.user, projects, asked.project)
-        rows = name_all(_filtered(readable.rows, asked).before(asked.cursor)[: asked.limit + 1])
+        rows = _search(readable, asked).found(readable.rows, before=asked.cursor, most=asked.limit + 1)
         shown = rows[: asked.limit]
         told = asked.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
         trail.record(Action.TRAIL_READ, by=request.user, project=readable.project, filter=told, count=len(shown))
@@ -91,6 +120,14 @@ def router_over(projects: type[Model]) -> Router:
             "items": [_event(row, everything=readable.whole) for row in shown],
             "next": shown[-1].pk if len(rows) > asked.limit else None,
         }
+
+    @router.get("/access", response=list[CouldOut], operation_id="audit_access")
+    def access(request: HttpRequest, asked: Query[AccessAsked]) -> list[dict[str, Any]]:
+        """Who could see or use what at that moment; for whoever reads the whole trail."""
+        if not gate.site_can(request.user, Permission.TRAIL_READ):
+            raise Refused(Permission.TRAIL_READ, "audit.auditevent", {})
+        question = could.Asked(asked.at, person=asked.person, project=asked.project, dataset=asked.dataset)
+        return [could.spoken(one) for one in answering.answered(question, by=request.user, form="api")]
 
     return router
 
@@ -106,26 +143,28 @@ def _readable(user: gate.Person, projects: type[Model], code: str) -> _Readable:
     """What the person may read: raises NotFound for a project not theirs to see, Refused where nothing is readable."""
     whole, everything = gate.site_can(user, Permission.TRAIL_READ), projects._default_manager.all()
     if code:
+        guest = None if whole else scope.of(user)
+        if guest is not None and any(code in one.project_codes for one in guest.guests):
+            return _Readable(guest.events().filter(project_code=code), None, whole)
         project = gate.fetch(everything, user, Permission.TRAIL_READ, code=code)
         return _Readable(AuditEvent.objects.filter(project_id=project.pk), project, whole)
     if whole:
         return _Readable(AuditEvent.objects.all(), None, whole)
     theirs = list(gate.allowing(everything, user, Permission.TRAIL_READ).values_list("pk", flat=True))
-    if not theirs:
+    as_guest = scope.of(user)
+    if not theirs and as_guest is None:
         raise Refused(Permission.TRAIL_READ, "audit.auditevent", {})
-    return _Readable(AuditEvent.objects.readable_by(user, theirs), None, whole)
+    rows = AuditEvent.objects.filter(project_id__in=theirs)
+    return _Readable(rows | as_guest.events() if as_guest else rows, None, whole)
 
 
-def _filtered(rows: EventQuerySet, asked: Asked) -> EventQuerySet:
-    if asked.actor:  # by number, which is what the index knows
-        rows = rows.filter(actor_id__in=numbers_of(asked.actor))
-    wanted = {
-        "action": asked.action,
-        "outcome": asked.outcome,
-        "at__gte": asked.since,
-        "at__lt": asked.until,
-    }
-    return rows.filter(**{field: value for field, value in wanted.items() if value})
+def _search(readable: _Readable, asked: Asked) -> Search:
+    """Whoever reads a part is told no address, so searches by none."""
+    return Search(
+        who=asked.actor, job=asked.job, dataset=asked.dataset, address=asked.address if readable.whole else "",
+        correlation=asked.correlation, action=asked.action or "", outcome=asked.outcome or "", since=asked.since,
+        until=asked.until,
+    )  # fmt: skip
 
 
 def _event(row: AuditEvent, *, everything: bool) -> dict[str, Any]:

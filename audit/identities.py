@@ -83,6 +83,12 @@ def numbers_of(login: str) -> list[int]:
     return sorted({number for number in seen.values_list("person_id", flat=True) if number is not None})
 
 
+def named(ref: UUID | None) -> str:
+    """What one reference stands for; "" where it stands for nobody."""
+    found = Identity.objects.filter(ref=ref).values_list("value", flat=True).first() if ref else None
+    return found or ""
+
+
 def name_all(events: Iterable[AuditEvent]) -> list[AuditEvent]:
     """The events, with the names of everybody they refer to at hand: one query for all."""
     rows = list(events)

@@ -2,7 +2,24 @@
 
 from django.urls import path
 
-from audit import views
+from audit.views import access, desk, events, holds, keeping, people
 
 app_name = "audit"
-urlpatterns = [path("", views.events, name="list")]
+urlpatterns = [
+    path("", events.events, name="list"),
+    path("events/<uuid:uid>", events.event, name="event"),
+    path("filters", desk.keep_filter, name="keep_filter"),
+    path("filters/<int:pk>/forget", desk.forget_filter, name="forget_filter"),
+    path("seals", desk.seals, name="seals"),
+    path("verify", desk.verify, name="verify"),
+    path("retention", keeping.retention, name="retention"),
+    path("access", access.access, name="access"),
+    path("access.csv", access.access_csv, name="access_csv"),
+    path("holds", holds.holds, name="holds"),
+    path("holds/<int:pk>/lift", holds.lift, name="lift_hold"),
+    path("guests", holds.guests, name="guests"),
+    path("guests/<int:pk>/end", holds.end_guest, name="end_guest"),
+    path("people", people.people, name="people"),
+    path("people/<str:login>", people.person, name="person"),
+    path("people/<str:login>/pseudonymise", people.pseudonymise, name="pseudonymise"),
+]

@@ -8,3 +8,9 @@ class JobsConfig(AppConfig):
 
     name = "jobs"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """What the trail asks of jobs."""
+        from jobs import evidence
+
+        evidence.register()

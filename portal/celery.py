@@ -49,6 +49,9 @@ app.conf.update(
         "close memberships that are over": {"task": "default.close_expired", "schedule": 60.0},
         "warn of allocations that run out": {"task": "default.warn_allocations", "schedule": 600.0},
         "look after permissions to use datasets": {"task": "default.warn_datasets", "schedule": 600.0},
+        "verify the trail where somebody asked": {"task": "default.verify_trail", "schedule": 60.0},
+        "make exports of the trail": {"task": "default.make_exports", "schedule": 10.0},
+        "mail the day's checkpoints": {"task": "default.mail_checkpoints", "schedule": 3600.0},
         "forget sessions that are over": {"task": "default.forget_sessions", "schedule": 3600.0},
     },
 )

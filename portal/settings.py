@@ -207,8 +207,14 @@ if MAIL_IS_ON:
 # --- the sealer of the trail (manage.py seal) ---------------------------------------------------------------------
 SEAL_KEY: str = env.str("BANCADA_SEAL_KEY", default="")  # Ed25519, PEM; readable by the sealer alone
 SEAL_FILE: str = env.str("BANCADA_SEAL_FILE", default="")  # checkpoints are appended here: a mount of another host
+SEAL_PUBLIC_KEYS: list[str] = env.list("BANCADA_SEAL_PUBLIC_KEYS", default=[])  # PEM files: of this key, of earlier ones
+# between asking for a pseudonym and the names beside the trail being gone: time to stop it
+PSEUDONYM_AFTER_HOURS: int = env.int("BANCADA_PSEUDONYM_AFTER_HOURS", default=24)
 SEAL_SYSLOG: str = env.str("BANCADA_SEAL_SYSLOG", default="")  # tls://host:6514
 SEAL_SYSLOG_CA: str = env.str("BANCADA_SEAL_SYSLOG_CA", default="")
+DPO_MAIL: list[str] = env.list("BANCADA_DPO_MAIL", default=[])  # whom the worker mails each day's checkpoints to
+# exports of the trail: written by the worker, read by the web process
+EXPORTS_FOLDER: str = env.str("BANCADA_EXPORTS", default=str(BASE_DIR / "var" / "exports"))
 
 # --- sign-in throttling: failures within the cool-off of a login from one source, of a login, of a source -----------
 SIGN_IN_LIMITS: dict[str, int] = {

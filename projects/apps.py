@@ -8,3 +8,9 @@ class ProjectsConfig(AppConfig):
 
     name = "projects"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """What the trail asks of projects."""
+        from projects import evidence
+
+        evidence.register()

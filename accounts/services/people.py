@@ -12,6 +12,7 @@ from django.utils import timezone
 from access.roles import SiteRole
 from accounts import hints
 from accounts.models import User
+from accounts.services import standing
 from accounts.services.sessions import drop_sessions
 from accounts.services.tokens import revoke_all
 from audit import trail
@@ -64,6 +65,7 @@ def _remember(entry: Entry, site_role: SiteRole | None) -> User:
     if user.has_usable_password():
         user.set_unusable_password()
     user.save()
+    standing.note(user)
     _tell(user, before)
     return user
 
@@ -85,6 +87,7 @@ def _first_seen(entry: Entry, wanted: dict[str, Any]) -> User:
     user = User(directory_id=entry.directory_id, **wanted)
     user.set_unusable_password()
     user.save()
+    standing.note(user)
     trail.record(
         Action.USER_CREATED, about=user, directory_id=entry.directory_id, uid_number=user.uid_number, dn=entry.dn
     )
@@ -120,6 +123,7 @@ def deactivate(*, user: User, by: User | None, why: str) -> None:
         return
     row.is_active = user.is_active = False
     row.save(update_fields=["is_active"])
+    standing.note(row)
     sessions, tokens = drop_sessions(row), revoke_all(user=row, by=by, why=why)
     trail.record(Action.USER_CLOSED, by=by, about=row, why=why, sessions=sessions, tokens=tokens)
     hints.rights_changed(row.pk)

@@ -94,6 +94,8 @@ class AuditEvent(models.Model):
             models.Index(fields=["subject_type", "subject_id", "-id"], name="audit_subject"),
             models.Index(fields=["action", "-id"], name="audit_action"),
             models.Index(fields=["-at"], name="audit_at"),
+            models.Index(fields=["correlation", "id"], name="audit_correlation", condition=~Q(correlation="")),
+            models.Index(fields=["address_ref", "-id"], name="audit_address", condition=Q(address_ref__isnull=False)),
             models.Index(fields=["-id"], name="audit_refused", condition=Q(outcome=Outcome.REFUSED)),
         )
         triggers = (

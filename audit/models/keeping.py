@@ -64,6 +64,7 @@ class LegalHold(models.Model):
     person_ref = models.UUIDField(null=True, blank=True)  # their login, in audit_identity
     project_id = models.BigIntegerField(null=True, blank=True)
     project_code = models.CharField(_("project"), max_length=40, blank=True)
+    dataset_id = models.BigIntegerField(null=True, blank=True)
     dataset = models.CharField(_("dataset"), max_length=60, blank=True)
     since = models.DateTimeField(_("events from"), null=True, blank=True)
     until = models.DateTimeField(_("events until"), null=True, blank=True)

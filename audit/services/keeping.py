@@ -80,12 +80,12 @@ def _said(days: int | None) -> int | str:
 
 @transaction.atomic
 def place_hold(
-    *, reason: str, by: Any, person: Any = None, project: Any = None, dataset: str = "", since: datetime | None = None,
-    until: datetime | None = None, ends_at: datetime | None = None,
+    *, reason: str, by: Any, person: Any = None, project: Any = None, dataset: str = "", dataset_id: int | None = None,
+    since: datetime | None = None, until: datetime | None = None, ends_at: datetime | None = None,
 ) -> LegalHold:  # fmt: skip
     """From now on nothing that fits all of what is given loses its body. Raises ValidationError."""
     hold = LegalHold(
-        reason=reason, since=since, until=until, ends_at=ends_at, dataset=dataset,
+        reason=reason, since=since, until=until, ends_at=ends_at, dataset=dataset, dataset_id=dataset_id,
         placed_by_id=getattr(by, "pk", None), **_whose(person), **_where(project),
     )  # fmt: skip
     hold.full_clean()

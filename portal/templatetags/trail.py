@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
 
 from django import template
+from django.urls import reverse
+from django.utils import timezone
 from django.utils.formats import localize
 from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
+from access.roles import Role, SiteRole
+from audit.could import Could
 from audit.models import AuditEvent
 
 register = template.Library()
@@ -23,10 +28,59 @@ register = template.Library()
 def details(context: dict[str, Any], event: AuditEvent) -> SafeString:
     """Written here and not as a template: a page has fifty of them with a dozen values each."""
     names = _names(get_language() or "")
-    lines = "".join(_lines(event, names, links=not context.get("plain")))
+    links, opens = not context.get("plain"), bool(context.get("opens"))
+    lines = "".join(_lines(event, names, links=links, opens=opens))
     return SafeString(
         f'<details class="words"><summary>{names["details"]}</summary><dl class="defs-list">{lines}</dl></details>'
     )
+
+
+@register.simple_tag(takes_context=True)
+def tab(context: dict[str, Any], name: str, text: object) -> SafeString:
+    """A link to one of the trail's rooms; it knows whether it is the one shown."""
+    match = getattr(context.get("request"), "resolver_match", None)
+    here = match is not None and match.view_name == name
+    current = SafeString(' aria-current="page"') if here else ""
+    return format_html('<a href="{}"{}>{}</a>', reverse(name), current, text)
+
+
+@register.filter
+def hex(value: bytes | memoryview | None) -> str:
+    """Bytes as one reads them out."""
+    return bytes(value or b"").hex()
+
+
+@register.filter
+def moment(text: str) -> datetime:
+    """A time as PostgreSQL writes it in JSON."""
+    return datetime.fromisoformat(text)
+
+
+@register.simple_tag
+def could_kind(kind: str) -> str:
+    """What a right is of, in words."""
+    words = {"site": _("the whole site"), "project": _("project"), "dataset": _("dataset"), "token": _("token")}
+    return words.get(kind, kind)
+
+
+@register.simple_tag
+def could_role(one: Could) -> str:
+    """The role's name; of a token, what it is good for."""
+    known = {str(role.value): role.label for role in (*Role, *SiteRole) if role.value}
+    return str(known.get(one.role) or one.role or ", ".join(one.rights))
+
+
+@register.simple_tag
+def cell(value: Any) -> str:
+    """A value of a report as one reads it."""
+    match value:
+        case bool():
+            return _("yes") if value else _("no")
+        case datetime():
+            return localize(timezone.localtime(value))
+        case None | "":
+            return "–"
+    return str(value)
 
 
 @lru_cache(10)
@@ -39,8 +93,8 @@ def _names(_language: str) -> dict[str, str]:
     return {name: conditional_escape(word) for name, word in said.items()}
 
 
-def _lines(event: AuditEvent, names: dict[str, str], *, links: bool) -> Iterator[str]:
-    yield _line(names["event"], event.uid)
+def _lines(event: AuditEvent, names: dict[str, str], *, links: bool, opens: bool) -> Iterator[str]:
+    yield _line(names["event"], _page(event) if opens else event.uid)
     if event.subject_id:
         yield _line(names["about"], f"{event.subject_type} {event.subject_id}")
     yield f"<dt>{names['through']}</dt><dd>{conditional_escape(event.door)}</dd>"
@@ -54,6 +108,11 @@ def _lines(event: AuditEvent, names: dict[str, str], *, links: bool) -> Iterator
 def _line(name: str, value: Any) -> str:
     """`name` is escaped already."""
     return f'<dt>{name}</dt><dd class="mono">{conditional_escape(value)}</dd>'
+
+
+def _page(event: AuditEvent) -> SafeString:
+    """A link to the event's own page."""
+    return format_html('<a href="{}">{}</a>', reverse("audit:event", args=[event.uid]), event.uid)
 
 
 def _correlation(value: str) -> SafeString:

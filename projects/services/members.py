@@ -68,8 +68,9 @@ def change_role(*, membership: Membership, role: str, by: User | None, why: str 
         _keep_a_pi(row)
     _end(row, by=by, on_end=OnEnd.FINISH)
     renewed = Membership.objects.create(
-        project=row.project, user=row.user, role=Role(role), by=by, why=why[:300], ends_at=until
-    )
+        project=row.project, user=row.user, role=Role(role), by=by, why=why[:300], ends_at=until,
+        starts_at=row.ends_at or timezone.now(),  # no moment between in which the person was nobody
+    )  # fmt: skip
     grants.give(row.project, row.user, role)
     touched(row.project)
     hints.rights_changed(row.user_id)

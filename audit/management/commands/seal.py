@@ -16,7 +16,9 @@ from django.db import DatabaseError, close_old_connections, connection
 
 from audit.models import Checkpoint
 from audit.services import outside
+from audit.services.exports.signing import sign_waiting
 from audit.services.keys import NoKey, load
+from audit.services.pseudonyms import carry_out
 from audit.services.removing import remove_due
 from audit.services.sealing import LOCK, Sealer, told
 
@@ -58,7 +60,9 @@ class Command(BaseCommand):
         sealer, due, removal = Sealer.where_it_stands(), 0.0, 0.0
         while True:
             sealer.seal()
+            sign_waiting(key)
             if time.monotonic() >= due:
+                carry_out()
                 _tell(sealer.checkpoint(key))
                 due = time.monotonic() + MINUTE
             if time.monotonic() >= removal:

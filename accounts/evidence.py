@@ -1,0 +1,90 @@
+"""What accounts answer to an auditor: who had which role on the site on a day, and what is held on a person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from django.db.models import Exists, OuterRef, Q
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import ApiToken, SessionInfo, Standing, User
+from accounts.services import erasing
+from audit import could, persons, things
+from audit.could import Asked, Could, Rights
+from audit.persons import Section
+
+
+def register() -> None:
+    """Called once, when the app is there."""
+    things.register("person", lambda login: User.objects.filter(username=login))
+    could.register("site roles", site_roles)
+    could.register("tokens", tokens)
+    persons.register("accounts", tell=told, erase=erasing.erase)
+
+
+def open_at(asked: Asked) -> Exists:
+    """Whether the person of a row (`user`) was open then; whoever is older than these rows is as they are now."""
+    rows = Standing.objects.filter(user=OuterRef("user"))
+    then = rows.filter(Q(ends_at=None) | Q(ends_at__gt=asked.at), starts_at__lte=asked.at, is_open=True)
+    older = User.objects.filter(pk=OuterRef("user"), is_active=True).filter(
+        ~Exists(Standing.objects.filter(user=OuterRef("pk")))
+    )
+    return Exists(then) | Exists(older)  # type: ignore[return-value]
+
+
+def site_roles(asked: Asked, rights: Rights) -> Iterator[Could]:
+    """By a role on the whole site: it reaches every project and dataset."""
+    rows = Standing.objects.filter(Q(ends_at=None) | Q(ends_at__gt=asked.at), starts_at__lte=asked.at, is_open=True)
+    older = User.objects.filter(~Exists(Standing.objects.filter(user=OuterRef("pk"))), date_joined__lte=asked.at)
+    rows, older = rows.exclude(site_role="").select_related("user"), older.filter(is_active=True).exclude(site_role="")
+    if asked.person:
+        rows, older = rows.filter(user__username=asked.person), older.filter(username=asked.person)
+    for row in rows:
+        yield _by_role(row.user, row.site_role, row.starts_at, row.ends_at, rights)
+    for user in older:
+        yield _by_role(user, user.site_role, user.date_joined, None, rights)
+
+
+def _by_role(user: User, role: str, since: datetime, until: datetime | None, rights: Rights) -> Could:
+    return Could("site", user.username, user.name, "", role, rights.of_site(role), since, until)
+
+
+def tokens(asked: Asked, _rights: Rights) -> Iterator[Could]:
+    """A person's API tokens that counted then: each does what its scopes say and its owner may."""
+    if not asked.person:
+        return
+    rows = ApiToken.objects.filter(user__username=asked.person, created_at__lte=asked.at, expires_at__gt=asked.at)
+    rows = rows.filter(Q(revoked_at=None) | Q(revoked_at__gt=asked.at)).filter(open_at(asked)).select_related("user")
+    for row in rows:
+        until = min(row.expires_at, row.revoked_at or row.expires_at)
+        yield Could("token", row.user.username, row.user.name, row.prefix, "", tuple(row.scopes), row.created_at, until)
+
+
+def told(person: User) -> Iterator[Section]:
+    """The account, its sessions and tokens."""
+    yield Section(
+        _("Account"), "accounts_user", _("to know who signs in; copied from the institutional directory"),
+        (_("sign-in"), _("name"), _("mail"), _("user number"), _("directory id"), _("first seen"), _("open")),
+        ((person.username, person.display_name, person.email, person.uid_number, str(person.directory_id or ""),
+          person.date_joined, person.is_active),),
+    )  # fmt: skip
+    standing = Standing.objects.filter(user=person).order_by("starts_at")
+    yield Section(
+        _("Roles on the site"), "accounts_standing", _("to answer who could, on a date"),
+        (_("role"), _("open"), _("from"), _("until")),
+        tuple((row.site_role, row.is_open, row.starts_at, row.ends_at) for row in standing),
+    )  # fmt: skip
+    sessions = SessionInfo.objects.filter(user=person).order_by("-created_at")
+    yield Section(
+        _("Sessions"), "accounts_sessioninfo", _("to show where one is signed in; deleted when they are over"),
+        (_("signed in"), _("last seen"), _("address"), _("browser")),
+        tuple((row.created_at, row.seen_at, row.address, row.user_agent) for row in sessions),
+    )  # fmt: skip
+    held = ApiToken.objects.filter(user=person).order_by("-created_at")
+    yield Section(
+        _("Tokens"), "accounts_apitoken", _("to let a script act for the person; only a digest of the secret is kept"),
+        (_("name"), _("prefix"), _("scopes"), _("created"), _("expires"), _("revoked"), _("last used")),
+        tuple((row.name, row.prefix, ", ".join(row.scopes), row.created_at, row.expires_at, row.revoked_at,
+               row.last_used_at) for row in held),
+    )  # fmt: skip

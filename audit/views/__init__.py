@@ -1,0 +1,5 @@
+"""Pages of the trail."""
+
+from audit.views.events import page
+
+__all__ = ["page"]
