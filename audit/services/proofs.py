@@ -36,7 +36,7 @@ class Proofs:
     def __init__(self) -> None:
         self._removals: dict[int, tuple[list[int], list[int]] | str] = {}
 
-    def signature(self, signed: Checkpoint, chain: bytes) -> str:
+    def of_checkpoint(self, signed: Checkpoint, chain: bytes) -> str:
         """Of a checkpoint over the chain as it was found."""
         if bytes(signed.chain) != chain:
             return "other_chain"
@@ -46,7 +46,7 @@ class Proofs:
         )
         return "unknown_key" if key is None else _checked(key, bytes(signed.signature), said, "bad_signature")
 
-    def removal(self, seq: int, by: int | None) -> str:
+    def of_removal(self, seq: int, by: int | None) -> str:
         """Of a body that is not there, by the record that is said to have removed it."""
         if by is None or by <= seq:
             return "gone"

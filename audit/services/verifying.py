@@ -109,7 +109,7 @@ def _chunk(row: Verification, proofs: Proofs) -> int:
             raise Wrong(seq, "changed")
         chains[seq] = chain
     for signed in _signed(row.seq, seq):
-        how = proofs.signature(signed, chains[signed.seq])
+        how = proofs.of_checkpoint(signed, chains[signed.seq])
         if how:
             raise Wrong(signed.seq, how)
         _count(row, "checkpoints")
@@ -123,7 +123,7 @@ def _digest(row: Verification, record: tuple[Any, ...], proofs: Proofs) -> bytes
     if values[0] is not None:
         _count(row, "events")
         return canonical.event_digest(values)
-    how = proofs.removal(seq, by)
+    how = proofs.of_removal(seq, by)
     if how:
         raise Wrong(seq, how)
     _count(row, "removed")

@@ -23,6 +23,7 @@ ROLES = {
     "disabled": "- - -",
     "operator": "operator operator operator",
     "auditor": "auditor auditor auditor",
+    "guest": "- - -",  # a guest auditor of the own project: reads its events, and nothing else
     "reader": "pi viewer -",  # the PI's token with the scope `read`; at a page it is nobody's
     "browser": "pi viewer -",  # the PI's session at the API, which reads with it and changes nothing
 }
@@ -52,6 +53,7 @@ HOLDS = {
     "cluster_view":       "-     -          -       -   yes     yes",
     "cluster_operate":    "-     -          -       -   yes     -",
     "project_manage":     "-     -          -       -   yes     -",
+    "trail_govern":       "-     -          -       -   yes     -",
 }  # fmt: skip
 SITE = ("operator", "auditor")
 PAGES_PEOPLE = tuple(name for name in ROLES if name != "browser")

@@ -18,6 +18,7 @@ from accounts.models import SessionInfo, TokenScope, User
 from accounts.services import issue_token
 from audit import trail
 from audit.actions import Action
+from audit.services import guests
 from jobs import services as jobs
 from jobs.models import Handover, HandoverOutcome, Job, Phase, Run
 from jobs.states import State
@@ -27,7 +28,7 @@ from quotas import services as quotas
 from quotas.models import Allocation, AllocationRequest, Enforcement, FundingSource, Usage
 from quotas.services import requests as wishes
 from tests.factories import make_cluster, make_user
-from tests.matrix.canaries import Canaries, mates
+from tests.matrix.canaries import Canaries, mates, mates_or_guest
 from tests.matrix.expect import ABSENT, BESIDE, OTHER, OWN, PLACES, ROLES, TENANT, role
 
 LISTED = "listed"
@@ -48,6 +49,7 @@ class Place:
     wish: UUID = dataclasses.field(default_factory=uuid7)
     join: UUID = dataclasses.field(default_factory=uuid7)
     asked: UUID = dataclasses.field(default_factory=uuid7)
+    uid: UUID = dataclasses.field(default_factory=uuid7)  # of an event of the project
 
 
 @dataclasses.dataclass
@@ -81,16 +83,24 @@ class World:
         self.places[ABSENT] = Place("zzcode-x-zz")
         self.mine = {name: self._mine(name) for name in REAL}
         self._end()
+        self._admit_guest()
+
+    def _admit_guest(self) -> None:
+        """For a week, to what happened in the own project."""
+        guests.admit(
+            user=self.users["guest"], projects=[Project.objects.get(code=self.places[OWN].code)], by=None,
+            ends_at=timezone.now() + timedelta(days=7), why="An ethics committee asks.",
+        )  # fmt: skip
 
     # --- people ------------------------------------------------------------------------------------------------
 
     def _person(self, name: str) -> User:
-        known = mates if name in TENANT else None
+        known, named = (mates, mates_or_guest) if name in TENANT else (None, None)
         canary, site = self.canaries, "project_view"
         return make_user(
-            canary.private(name, "login", site, known),
+            canary.private(name, "login", site, named),
             display_name=canary.private(name, "name", site, known),
-            email=f"{canary.private(name, 'mail')}@x.example",
+            email=f"{canary.private(name, 'mail', 'cluster_view')}@x.example",  # on the report of what is held
             site_role=SiteRole(name) if name in ("operator", "auditor") else "",
             directory_id=uuid7(),
         )
@@ -143,10 +153,10 @@ class World:
         job = self._job(name, self.users["owner"] if name == OWN else mate, project, allocation)
         wish = self._wish(name, project, allocation, source, mate)
         join, asked = self._asked(name, project)
-        trail.record(Action.REPORT_READ, by=mate, project=project, note=word(name, "detail", "trail_read"))
+        told = trail.record(Action.REPORT_READ, by=mate, project=project, note=word(name, "detail", "trail_read"))
         Enforcement.objects.create(project=project, differences=[self._difference(allocation)], change_applied=10**6)
         return Place(
-            project.code, allocation.code, mate.username, source.pk, job.pk, wish.pk, join.pk, asked.pk
+            project.code, allocation.code, mate.username, source.pk, job.pk, wish.pk, join.pk, asked.pk, told.uid
         )  # fmt: skip
 
     def _members(self, name: str, project: Project) -> User:
@@ -164,7 +174,7 @@ class World:
     def _user_of(self, name: str, kind: str, *permissions: str) -> User:
         """Somebody whose name is read by who holds one of these in the project."""
         login, said = (self.canaries.of(name, f"{field}{kind}", *permissions) for field in ("login", "name"))
-        mail = self.canaries.of(name, f"mail{kind}")
+        mail = self.canaries.of(name, f"mail{kind}", "cluster_view")  # on the report of what is held on a person
         return make_user(login, display_name=said, email=f"{mail}@x.example", directory_id=uuid7())
 
     def _allocation(self, name: str, project: Project, source: FundingSource, mate: User) -> Allocation:

@@ -91,7 +91,7 @@ def no_membership(person: str, _place: str) -> int | None:
 
 def has_a_project(person: str, _place: str) -> int | None:
     """Who may submit nowhere is told so, whatever else the address says."""
-    return 200 if person in ("outsider", "removed", "expired", "operator", "auditor") else None
+    return 200 if person in ("outsider", "removed", "expired", "operator", "auditor", "guest") else None
 
 
 def asked_for_it(person: str, place: str) -> int | None:
@@ -99,8 +99,32 @@ def asked_for_it(person: str, place: str) -> int | None:
     return 200 if person == "owner" and place == "own" else None
 
 
+def guest_too(person: str, place: str) -> int | None:
+    """A guest auditor reads the events of the own project; of others there is nothing."""
+    return (200 if place == "own" else 404) if person == "guest" else None
+
+
+def guest_keeps(person: str, _place: str) -> int | None:
+    """A guest auditor keeps filters, too."""
+    return 302 if person == "guest" else None
+
+
+def administrators(person: str, place: str) -> int | None:
+    """An auditor sees it and changes nothing; for an administrator it must be there."""
+    if person == "operator" and place == "absent":
+        return 404
+    return 403 if person == "auditor" else None
+
+
+def no_such_project(person: str, place: str) -> int | None:
+    """Whoever sees all projects is told where there is none."""
+    return 422 if person in ("operator", "auditor") and place == "absent" else None
+
+
 PART: dict[str, Any] = {"name": "part", "is_part": True}
 COMMENTS = "allocation_request|project_manage"
+SEARCH = "who=ana&dataset=x&job=7&address=192.0.2.7&since=2026-01-01&until=2026-01-02"
+NO_ROW = {"pk": "987654"}
 SELF: dict[str, Any] = {"name": "one's own", "args": {"login": "{self}"}}
 
 PAGES = [
@@ -149,8 +173,35 @@ PAGES = [
     *page("jobs:log_find", "GET", "job_view", "log_read", pk="job", query="q=epoch"),
     *page("jobs:log_download", "GET", "job_view", "log_read", pk="job"),
     *page("cluster:overview", "GET", SIGNED_IN),
-    *page("audit:list", "GET", "site:trail_read"),
-    *page("audit:list", "GET", "site:trail_read", **PART),
+    *page("audit:list", "GET", "site:trail_read", otherwise=guest_too),
+    *page("audit:list", "GET", "site:trail_read", otherwise=guest_too, **PART),
+    *page("audit:list", "GET", "site:trail_read", name="search", query=SEARCH, otherwise=guest_too),
+    *page("audit:event", "GET", "site:trail_read", is_somebodys=True, otherwise=guest_too),
+    *page("audit:keep_filter", "POST", "site:trail_read", ok=302, otherwise=guest_keeps),
+    *page("audit:forget_filter", "POST", "site:trail_read", ok=404, args=NO_ROW),
+    *page("audit:seals", "GET", "site:trail_read"),
+    *page("audit:verify", "GET", "site:trail_read"),
+    *page("audit:verify", "GET", "site:trail_read", **PART),
+    *page("audit:verify", "POST", "site:trail_read", ok=302),
+    *page("audit:retention", "GET", "site:trail_read"),
+    *page("audit:retention", "POST", "site:trail_read", ok=422, otherwise=administrators),
+    *page("audit:access", "GET", "site:trail_read"),
+    *page(
+        "audit:access", "GET", "site:trail_read", name="of a project", query="at=2026-03-12&project={code}",
+        otherwise=no_such_project,
+    ),
+    *page("audit:access_csv", "GET", "site:trail_read", query="at=2026-03-12"),
+    *page("audit:holds", "GET", "site:trail_read"),
+    *page("audit:holds", "POST", "site:trail_read", ok=422, otherwise=administrators),
+    *page("audit:lift_hold", "POST", "site:trail_read", ok=404, args=NO_ROW, otherwise=administrators),
+    *page("audit:guests", "GET", "site:trail_read"),
+    *page("audit:guests", "POST", "site:trail_read", ok=422, otherwise=administrators),
+    *page("audit:end_guest", "POST", "site:trail_read", ok=404, args=NO_ROW, otherwise=administrators),
+    *page("audit:people", "GET", "site:trail_read"),
+    *page("audit:person", "GET", "site:trail_read", is_somebodys=True),
+    *page("audit:person", "GET", "site:trail_read", is_somebodys=True, name="as JSON", query="form=json"),
+    *page("audit:pseudonymise", "GET", "site:trail_read", is_somebodys=True),
+    *page("audit:pseudonymise", "POST", "site:trail_read", ok=422, is_somebodys=True, otherwise=administrators),
     *page("projects:list", "GET", SIGNED_IN),
     *page("projects:list", "GET", SIGNED_IN, name="search", query="q={code}", alike="project_view"),
     *page("projects:list", "GET", SIGNED_IN, query="q=zz", **PART),
@@ -306,8 +357,12 @@ API = [
     *api("/jobs/{pk}/log", "GET", "job_view", "log_read", pk="job"),
     *api("/jobs/{pk}/cancel", "POST", "job_view", "job_cancel", 202, scope="submit", pk="job"),
     *api("/cluster", "GET", SIGNED_IN),
-    *api("/audit/events", "GET", "anywhere:trail_read", scope="audit"),
-    *api("/audit/events", "GET", "project_view", "trail_read", scope="audit", name="of a project", query="project={code}"),
+    *api("/audit/events", "GET", "anywhere:trail_read", scope="audit", otherwise=guest_too),
+    *api(
+        "/audit/events", "GET", "project_view", "trail_read", scope="audit", name="of a project",
+        query="project={code}", otherwise=guest_too,
+    ),
+    *api("/audit/access", "GET", "site:trail_read", scope="audit", query="at=2026-03-12T12:00:00Z"),
 ]  # fmt: skip
 
 SOCKETS = [

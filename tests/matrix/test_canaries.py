@@ -15,7 +15,6 @@ READERS = ("pi", "operator")
 NEVER_SHOWN = {
     "environment",
     "path",
-    "mailmate",
     "mailchief",
     "mailasker",
 }  # to nobody: wherever one turns up is a leak
