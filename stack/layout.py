@@ -50,6 +50,7 @@ FOLDERS = (
     ("etc", "root", "root", 0o755),
     ("tickets", "root", "root", 0o755),
     ("checkpoints", "bancada-seal", "bancada-seal", 0o755),
+    ("exports", "bancada-work", "bancada-web", 0o2750),
     ("secrets", "root", "root", 0o711),
     ("home", "root", "root", 0o755),
     ("projects", "root", "root", 0o755),

@@ -2,11 +2,12 @@
 
 from audit.models.desk import GuestAuditor, Pseudonym, RightsTable, SavedFilter, Verdict, Verification
 from audit.models.event import AuditEvent, EventQuerySet
+from audit.models.export import Export
 from audit.models.identity import Identity
 from audit.models.keeping import LegalHold, RemovedBody, RetentionRule
 from audit.models.seal import AuditSeal, Checkpoint
 
 __all__ = [
-    "AuditEvent", "AuditSeal", "Checkpoint", "EventQuerySet", "GuestAuditor", "Identity", "LegalHold", "Pseudonym",
-    "RemovedBody", "RetentionRule", "RightsTable", "SavedFilter", "Verdict", "Verification",
+    "AuditEvent", "AuditSeal", "Checkpoint", "EventQuerySet", "Export", "GuestAuditor", "Identity", "LegalHold",
+    "Pseudonym", "RemovedBody", "RetentionRule", "RightsTable", "SavedFilter", "Verdict", "Verification",
 ]  # fmt: skip

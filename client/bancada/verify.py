@@ -1,336 +1,62 @@
-"""`bancada-verify`: check an export or archive of a portal's audit trail without the portal.
+"""`bancada-verify`: check an export, an archive or a bundle of a portal's audit trail without the portal.
 
-Only the standard library and `cryptography`; the rules are written here anew from docs/sealing.md, so that an auditor
-trusts no line of the portal. It says what it checked, and names the first record that is wrong.
+Only the standard library and `cryptography`. It says what it checked, and names the first record that is wrong.
 """
 
 from __future__ import annotations
 
 import argparse
-import dataclasses
-import hashlib
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-FIELDS = (
-    "id", "uid", "at", "action", "outcome", "actor_id", "actor_ref", "ran_as_ref", "subject_type", "subject_id",
-    "subject_ref", "subject_text", "project_id", "project_code", "channel", "address_ref", "correlation", "db_role",
-    "detail",
-)  # fmt: skip
-NULL = b"\xff" * 8
-GENESIS = hashlib.sha256(b"bancada:genesis:1\n").digest()
-REMOVED = "trail.bodies_removed"
+from . import bundles, quick
+from .evidence import Bad, Report, digest_of, encoded, verify, verify_items
+
+__all__ = ["NOTHING", "OK", "WRONG", "Bad", "Report", "digest_of", "encoded", "main", "verify"]
 OK, WRONG, NOTHING = 0, 1, 2
-
-
-class Bad(Exception):
-    """The first thing that is wrong, in words that name the record."""
-
-
-@dataclasses.dataclass
-class Report:
-    """What was checked."""
-
-    events: int = 0
-    digests_only: int = 0
-    removed: int = 0  # of them: bodies the sealer removed and named
-    filter: dict[str, Any] = dataclasses.field(default_factory=dict)
-    checkpoints: int = 0
-    remembered: int = 0
-    first: int = 0
-    last: int = 0
-    origin: str = ""
-    begins_at_genesis: bool = False
-    unsigned: int = 0  # records after the last signed checkpoint
-
-    def lines(self) -> Iterator[str]:
-        """For a person."""
-        yield f"trail of {self.origin}, records {self.first} to {self.last}"
-        yield f"{self.events} events read and hashed, {self.digests_only} known by their digest only"
-        if self.removed:
-            yield f"{self.removed} of those lost their bodies by retention, each named in an event the sealer signed"
-        if self.filter:
-            yield f"the export was filtered ({self.filter}): only a whole one shows that nothing else lacks its body"
-        yield f"{self.checkpoints} signed checkpoints, {self.remembered} of them as remembered outside"
-        if not self.begins_at_genesis:
-            yield f"what lies before record {self.first} is vouched for by the first checkpoint only"
-        if self.unsigned:
-            yield f"the last {self.unsigned} records stand after the last signed checkpoint"
-
-
-def encoded(values: Iterable[str | None]) -> bytes:
-    """Eight bytes of length before each value's UTF-8 text; NULL is eight bytes of 0xff."""
-    parts = []
-    for value in values:
-        raw = None if value is None else value.encode()
-        parts.append(NULL if raw is None else len(raw).to_bytes(8, "big") + raw)
-    return b"".join(parts)
-
-
-def digest_of(event: dict[str, Any]) -> bytes:
-    """SHA-256 of an event's canonical bytes."""
-    if set(event) != set(FIELDS):
-        raise ValueError("an event has exactly the fields of version 1")
-    values = [event[name] for name in FIELDS]
-    if not all(value is None or isinstance(value, str) for value in values):
-        raise ValueError("every value of an event is text or null")
-    return hashlib.sha256(b"bancada:event:1\n" + encoded(values)).digest()
-
-
-def verify(lines: Iterable[str], keys: Sequence[Ed25519PublicKey], remembered: Sequence[dict[str, Any]] = ()) -> Report:
-    """Check an export line by line, in flat memory. Raises Bad; a report without records is no "ok"."""
-    known = {hashlib.sha256(_raw(key)).hexdigest()[:16]: key for key in keys}
-    trail = _Trail(known, {int(one["seq"]): one for one in remembered})
-    for number, line in enumerate(lines, start=1):
-        if line.strip():
-            trail.take(number, _parsed(number, line))
-    return trail.end()
-
-
-def _parsed(number: int, line: str) -> dict[str, Any]:
-    if not line.endswith("\n"):
-        raise Bad(f"line {number}: cut off in the middle")
-    try:
-        found = json.loads(line, object_pairs_hook=_once)
-    except ValueError as error:
-        raise Bad(f"line {number}: not JSON ({error})") from None
-    if not isinstance(found, dict):
-        raise Bad(f"line {number}: not an object")
-    return found
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a name twice in one object")
-    return found
-
-
-def _raw(key: Ed25519PublicKey) -> bytes:
-    return key.public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)
-
-
-class Gone:
-    """Records that one later record is said to have removed, as they are met."""
-
-    def __init__(self, first: int) -> None:
-        self.first, self.met, self.digest = first, list[list[int]](), hashlib.sha256()
-
-    def add(self, seq: int, digest: bytes) -> None:
-        """One more, in order."""
-        if not self.met or self.met[-1][1] != seq - 1:
-            self.met.append([seq, seq])
-        self.met[-1][1] = seq
-        self.digest.update(seq.to_bytes(8, "big") + digest)
-
-    def compare(self, by: int, named: list[tuple[int, int]], digest: bytes, *, whole: bool) -> None:
-        """With what was signed; `whole`: all that it names lies in this export. Raises Bad."""
-        for first, last in self.met:
-            covered = max((end for begin, end in named if begin <= first <= end), default=first - 1)
-            if covered < last:
-                raise Bad(f"record {covered + 1}: its event is gone, and record {by} does not name it")
-        if whole and self.digest.digest() != digest:
-            raise Bad(f"record {self.first}: removed by record {by}, which names it with others or with another digest")
-
-
-def ranges(named: str) -> Iterator[tuple[int, int]]:
-    """ "5-12,14" as (5, 12), (14, 14); ascending. Raises ValueError."""
-    last = 0
-    for part in named.split(","):
-        begin, _dash, end = part.partition("-")
-        first, before, last = int(begin), last, int(end or begin)
-        if not before < first <= last:
-            raise ValueError("records out of order")
-        yield first, last
-
-
-class _Trail:
-    """The chain as far as it was read."""
-
-    def __init__(self, keys: dict[str, Ed25519PublicKey], remembered: dict[int, dict[str, Any]]) -> None:
-        self.keys, self.remembered = keys, remembered
-        self.report, self.chain, self.seq = Report(), b"", -1
-        self.ids: set[str] = set()
-        self.gone: dict[int, Gone] = {}  # removing record -> what is said to be removed by it
-        self.removal = 0  # the last one that was needed
-        self.signed = 0
-        self.ended = False
-
-    def take(self, number: int, line: dict[str, Any]) -> None:
-        """One line: the header first, then records in order with checkpoints between, the end last."""
-        if self.seq < 0:
-            self._header(number, line)
-        elif self.ended:
-            raise Bad(f"line {number}: something follows the end")
-        elif "checkpoint" in line:
-            self._checkpoint(number, line["checkpoint"])
-        elif "end" in line:
-            self._end(number, line["end"])
-        elif "person" not in line:  # who is who stands beside the trail and is not sealed
-            self._record(number, line)
-
-    def _header(self, number: int, line: dict[str, Any]) -> None:
-        try:
-            self.seq, self.chain = int(line["before"]["seq"]), bytes.fromhex(line["before"]["chain"])
-            self.report.origin, self.report.filter = str(line["origin"]), dict(line.get("filter") or {})
-        except (KeyError, TypeError, ValueError):
-            raise Bad(f"line {number}: no header of an export") from None
-        if line.get("bancada") != "trail" or line.get("version") != 1 or len(self.chain) != 32:
-            raise Bad(f"line {number}: not an export of version 1")
-        self.report.first = self.seq + 1
-        self.report.begins_at_genesis = self.seq == 0
-        if self.seq == 0 and self.chain != GENESIS:
-            raise Bad("record 1: the trail does not begin at its beginning")
-        self._compare(self.seq)
-
-    def _record(self, number: int, line: dict[str, Any]) -> None:
-        expected = self.seq + 1
-        seq = line.get("seq")
-        if seq != expected:
-            raise Bad(f"record {expected}: missing, for line {number} holds record {seq}")
-        digest = self._event(expected, line["event"]) if "event" in line else self._digest(expected, line)
-        self.chain = hashlib.sha256(self.chain + expected.to_bytes(8, "big") + digest).digest()
-        said = line.get("chain")
-        if said is not None and said != self.chain.hex():
-            raise Bad(f"record {expected}: it, or one before it, is not what was sealed")
-        self.seq = expected
-        self._compare(expected)
-        if expected in self.gone:
-            raise Bad(
-                f"record {self.gone[expected].first}: said to be removed by record {expected}, which removes nothing"
-            )
-
-    def _event(self, seq: int, event: Any) -> bytes:
-        try:
-            digest = digest_of(event)
-        except (ValueError, TypeError, AttributeError) as error:
-            raise Bad(f"record {seq}: {error}") from None
-        if event["uid"] in self.ids:
-            raise Bad(f"record {seq}: the same event twice")
-        self.ids.add(event["uid"])
-        self.report.events += 1
-        if event["action"] == REMOVED:
-            self._removal(seq, event)
-        return digest
-
-    def _removal(self, seq: int, event: dict[str, Any]) -> None:
-        """The sealer signed which records it removed; what is said to be removed by it is just that."""
-        gone = self.gone.pop(seq, None)
-        try:
-            said = json.loads(event["detail"])
-            named, digest = ",".join(said["records"]), bytes.fromhex(said["digest"])
-            words = b"bancada:removal:1\n" + encoded([self.report.origin, said["kind"], named, digest.hex()])
-            self.keys[said["key"]].verify(bytes.fromhex(said["signature"]), words)
-            numbers = list(ranges(named))
-        except (KeyError, TypeError, ValueError, InvalidSignature):
-            said = f"record {gone.first}: removed by record {seq}, which" if gone else f"record {seq}: a removal that"
-            raise Bad(f"{said} no key you gave has signed") from None
-        if gone is not None:
-            gone.compare(seq, numbers, digest, whole=numbers[0][0] >= self.report.first)
-            self.removal = seq
-
-    def _digest(self, seq: int, line: dict[str, Any]) -> bytes:
-        try:
-            digest = bytes.fromhex(line["digest"])
-        except (KeyError, TypeError, ValueError):
-            raise Bad(f"record {seq}: neither event nor digest") from None
-        if len(digest) != 32:
-            raise Bad(f"record {seq}: no digest of 32 bytes")
-        self.report.digests_only += 1
-        if "removed" in line:
-            by = line["removed"]
-            if type(by) is not int or by <= seq:
-                raise Bad(f"record {seq}: its event is gone, and no later record has removed it")
-            self.gone.setdefault(by, Gone(seq)).add(seq, digest)
-            self.report.removed += 1
-        elif not self.report.filter:
-            raise Bad(f"record {seq}: its event is not there, in an export without a filter")
-        return digest
-
-    def _checkpoint(self, number: int, said: Any) -> None:
-        try:
-            seq, chain, at = int(said["seq"]), bytes.fromhex(said["chain"]), int(said["at_us"])
-            key, signature, origin = self.keys[said["key"]], bytes.fromhex(said["signature"]), str(said["origin"])
-        except KeyError as missing:
-            raise Bad(f"line {number}: a checkpoint by a key you did not give, or without {missing}") from None
-        except (TypeError, ValueError):
-            raise Bad(f"line {number}: no checkpoint") from None
-        words = b"bancada:checkpoint:1\n" + encoded([origin, str(seq), chain.hex(), str(at)])
-        try:
-            key.verify(signature, words)
-        except InvalidSignature:
-            raise Bad(f"checkpoint of record {seq}: its signature is wrong") from None
-        if origin != self.report.origin:
-            raise Bad(f"checkpoint of record {seq}: of another portal, {origin}")
-        if (seq, chain) != (self.seq, self.chain):
-            raise Bad(f"checkpoint of record {seq}: the trail here is another than the one that was signed")
-        self.report.checkpoints += 1
-        self.signed = seq
-
-    def _compare(self, seq: int) -> None:
-        """With what the auditor kept outside."""
-        kept = self.remembered.get(seq)
-        if kept is not None:
-            if kept.get("chain") != self.chain.hex():
-                raise Bad(f"record {seq}: the trail is another than the one remembered outside")
-            self.report.remembered += 1
-
-    def _end(self, number: int, said: Any) -> None:
-        if not isinstance(said, dict) or said.get("seq") != self.seq or said.get("chain") != self.chain.hex():
-            raise Bad(f"line {number}: the export ends at another record than it says")
-        self.ended = True
-
-    def end(self) -> Report:
-        """After the last line."""
-        self.report.last = max(self.seq, 0)
-        if self.seq < 0:
-            return self.report
-        if not self.ended:
-            raise Bad(f"record {self.seq + 1}: the export is cut off after record {self.seq}")
-        for by, gone in self.gone.items():
-            raise Bad(f"record {gone.first}: its event is gone, and record {by}, said to have removed it, is not here")
-        beyond = [seq for seq in self.remembered if seq > self.seq]
-        if beyond:
-            raise Bad(f"record {self.seq + 1}: missing, for you remember a checkpoint of record {max(beyond)}")
-        if self.report.events + self.report.digests_only and not self.report.checkpoints:
-            raise Bad(f"record {self.report.first}: no signed checkpoint covers it")
-        if self.removal > self.signed:
-            raise Bad(f"record {self.removal}: it removes events, and no signed checkpoint covers it")
-        self.report.unsigned = self.seq - self.signed
-        return self.report
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """0 all is as it was sealed, 1 something is wrong, 2 there was nothing to verify (or a wrong command line)."""
     parser = argparse.ArgumentParser(prog="bancada-verify", description=__doc__)
-    parser.add_argument("export", help="the file, or - for standard input")
-    parser.add_argument("--key", action="append", required=True, metavar="PEM", help="public key of the sealer")
+    parser.add_argument("export", help="the file (JSON lines, or a bundle), or - for standard input")
+    parser.add_argument("--key", action="append", default=[], metavar="PEM", help="public key of the sealer")
     parser.add_argument("--remembered", metavar="FILE", help="checkpoints kept outside, one JSON object a line")
     asked = parser.parse_args(arguments)
+    if not asked.key and not bundles.is_bundle(asked.export):
+        parser.error("--key is needed: the public key of the sealer, as you were given it")
     try:
         keys = [_key(Path(name)) for name in asked.key]
         kept = Path(asked.remembered).read_text().splitlines() if asked.remembered else []
-        remembered = [json.loads(line) for line in kept if line.strip()]
-        with sys.stdin if asked.export == "-" else open(asked.export, encoding="utf-8", newline="\n") as lines:  # noqa: PTH123
-            report = verify(lines, keys, remembered)
+        report = _checked(asked.export, keys, [json.loads(line) for line in kept if line.strip()])
     except Bad as bad:
         _say(f"WRONG: {bad}")
         return WRONG
     except (OSError, ValueError) as error:
         sys.stderr.write(f"cannot verify: {error}\n")
         return NOTHING
+    return _told(report, compared=bool(kept))
+
+
+def _checked(export: str, keys: Sequence[Ed25519PublicKey], remembered: Sequence[dict[str, Any]]) -> Report:
+    if bundles.is_bundle(export):
+        return bundles.check(Path(export), keys, remembered)
+    with sys.stdin.buffer if export == "-" else Path(export).open("rb") as file:
+        return verify_items(quick.items(file), keys, remembered)
+
+
+def _told(report: Report, *, compared: bool) -> int:
     _say("\n".join(report.lines()))
     if not report.events + report.digests_only:
         _say("NOTHING to verify")
         return NOTHING
-    _say("OK" if report.remembered or not remembered else "OK, though none of the remembered checkpoints lies in it")
+    _say("OK" if report.remembered or not compared else "OK, though none of the remembered checkpoints lies in it")
     return OK
 
 

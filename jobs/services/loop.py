@@ -9,6 +9,7 @@ import structlog
 from django.conf import settings
 from django.db import close_old_connections
 
+from audit.services import unseen
 from cluster import services as clusters
 from cluster import slurm_door
 from cluster.models import Cluster
@@ -78,7 +79,9 @@ class Follower:
         return PARTITIONS
 
     def _jobs(self, cluster: Cluster) -> float:
+        seen_at = cluster.jobs_seen_at
         running = following.look_at_jobs(self.gateway, cluster)
+        unseen.back_again(seen_at, about=cluster)
         if running != self.running:
             self.running = running
             self.due["nodes"] = min(self.due["nodes"], self.nodes_at + NODES_CHANGED)
