@@ -10,8 +10,11 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from audit import things
+from audit.actions import Action, Outcome
 from audit.catalogue import RetentionClass
+from audit.models.export import Form
 from audit.retention import LEAST
+from audit.services.searching import Search
 
 
 class DayField(forms.DateField):
@@ -128,6 +131,35 @@ class GuestForm(PeriodForm):
     def clean_ends_at(self) -> datetime | None:
         """The end of the day."""
         return _begin(self.cleaned_data.get("ends_at"), later=1)
+
+
+class ExportForm(PeriodForm):
+    """What of the trail is written out, and in which shape; an empty field asks for everything."""
+
+    form = forms.ChoiceField(
+        label=_("As"), choices=Form.choices, initial=Form.JSONL,
+        help_text=_("Evidence and bundle can be verified without the portal; a table is for reading."),
+    )  # fmt: skip
+    who = forms.CharField(label=_("Who (sign-in)"), max_length=64, required=False)
+    action = forms.ChoiceField(label=_("What"), choices=[("", _("any")), *Action.choices], required=False)
+    outcome = forms.ChoiceField(label=_("Outcome"), choices=[("", _("any")), *Outcome.choices], required=False)
+    project = forms.CharField(label=_("Project (code)"), max_length=40, required=False)
+    dataset = forms.CharField(label=_("Dataset (code)"), max_length=60, required=False)
+    job = forms.CharField(label=_("Job"), max_length=64, required=False)
+    address = forms.CharField(label=_("Address"), max_length=45, required=False)
+    correlation = forms.CharField(label=_("Correlation"), max_length=64, required=False)
+    field_order = ("form", "since", "until", "who", "action", "outcome", "project", "dataset", "job", "address")
+
+    def __init__(self, *args: Any, whole: bool, within: bool, **more: Any) -> None:
+        super().__init__(*args, **more)
+        if within:
+            del self.fields["project"]
+        if not whole:  # addresses are for those who read everything
+            del self.fields["address"]
+
+    def search(self) -> Search:
+        """What was asked for."""
+        return Search(**{name: value for name, value in self.cleaned_data.items() if name != "form" and value})
 
 
 def _found(kind: str, code: str, otherwise: Any) -> Any:

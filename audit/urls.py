@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from audit.views import access, desk, events, holds, keeping, people
+from audit.views import access, desk, events, exports, holds, keeping, people
 
 app_name = "audit"
 urlpatterns = [
@@ -11,6 +11,10 @@ urlpatterns = [
     path("filters", desk.keep_filter, name="keep_filter"),
     path("filters/<int:pk>/forget", desk.forget_filter, name="forget_filter"),
     path("seals", desk.seals, name="seals"),
+    path("exports", exports.exports, name="exports"),
+    path("exports/new", exports.new_export, name="new_export"),
+    path("exports/<uuid:pk>", exports.export, name="export"),
+    path("exports/<uuid:pk>/download", exports.download, name="download"),
     path("verify", desk.verify, name="verify"),
     path("retention", keeping.retention, name="retention"),
     path("access", access.access, name="access"),

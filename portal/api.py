@@ -22,6 +22,7 @@ from accounts.models import TokenScope
 from audit import trail
 from audit.actions import Action, Outcome
 from audit.api import router_over
+from audit.api_exports import NotYet, exports_over
 from cluster.api import router as cluster
 from datasets.services import NotPermitted
 from jobs.api import router as jobs
@@ -76,6 +77,8 @@ api.add_router("/differences", differences, auth=manage, tags=["allocations"])
 api.add_router("/jobs", jobs, auth=door(), tags=["jobs"])
 api.add_router("/cluster", cluster, auth=door(), tags=["cluster"])
 api.add_router("/audit", router_over(Project), auth=door(read=TokenScope.AUDIT), tags=["audit"])
+auditing = door(read=TokenScope.AUDIT, write=TokenScope.AUDIT)
+api.add_router("/audit", exports_over(Project), auth=auditing, tags=["audit"])
 
 
 @csrf_exempt
@@ -118,6 +121,11 @@ def _impossible(request: HttpRequest, error: Impossible) -> HttpResponse:
     said = error.message_dict if hasattr(error, "error_dict") else {"body": error.messages}
     renamed = {"slurm_account": "code", "__all__": "body"}
     return problem(422, errors={renamed.get(name, name): words for name, words in said.items()})
+
+
+@api.exception_handler(NotYet)
+def _not_yet(request: HttpRequest, error: NotYet) -> HttpResponse:
+    return problem(409, str(error))
 
 
 def _refusal(request: HttpRequest, error: Exception | type[Exception]) -> HttpResponse:

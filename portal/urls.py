@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, URLResolver, include, path
 
-from jobs.views import home, lists, overview, people, project
+from jobs.views import home, lists, overview, people, project, trail_exports
 from portal import allocation_urls, dataset_urls, health, views
 from portal.api import absent, api
 from projects.views import joining, mine, opening
@@ -12,6 +12,10 @@ PROJECTS = [
     path("", mine.projects, name="list"),
     path("<slug:code>", project.project, name="detail"),
     path("<slug:code>/trail", project.trail, name="trail"),
+    path("<slug:code>/trail/exports", trail_exports.exports, name="trail_exports"),
+    path("<slug:code>/trail/exports/new", trail_exports.new_export, name="trail_new_export"),
+    path("<slug:code>/trail/exports/<uuid:pk>", trail_exports.export, name="trail_export"),
+    path("<slug:code>/trail/exports/<uuid:pk>/download", trail_exports.download, name="trail_download"),
     path("<slug:code>/people", people.people, name="people"),
     path("<slug:code>/people/<str:login>", people.member, name="member"),
     path("<slug:code>/people/<str:login>/change", people.change, name="change_member"),

@@ -12,6 +12,7 @@ from django.db.models import OuterRef, QuerySet, Subquery
 from django.db.models.functions import JSONObject
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.dateparse import parse_date
 from django.views.decorators.http import require_safe
@@ -23,7 +24,7 @@ from audit import trail
 from audit.actions import Action, Outcome
 from audit.identities import name_all
 from audit.models import AuditEvent, AuditSeal, Checkpoint, EventQuerySet
-from audit.services import desk, scope
+from audit.services import desk, scope, unseen
 from audit.services.searching import Search
 
 PAGE = 50
@@ -63,7 +64,15 @@ def page(request: HttpRequest, *, project: Any = None, may: scope.Scope | None =
     if request.htmx:  # type: ignore[attr-defined]
         return render(request, "audit/_table.html", context)
     context |= {"saved": desk.kept(request.user) if may else [], "query": query_of(asked)}
+    context |= _taking_out(project, whole=whole)
     return render(request, "audit/list.html", context)
+
+
+def _taking_out(project: Any, *, whole: bool) -> dict[str, Any]:
+    """Where what is seen can be exported, and what is not seen; a guest takes nothing out."""
+    if project is not None:
+        return {"export_url": reverse("projects:trail_new_export", args=[project.code]), "gaps": unseen.gaps()}
+    return {"export_url": reverse("audit:new_export"), "gaps": unseen.gaps()} if whole else {}
 
 
 def asked_of(request: HttpRequest) -> dict[str, Any]:

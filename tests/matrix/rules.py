@@ -125,6 +125,7 @@ PART: dict[str, Any] = {"name": "part", "is_part": True}
 COMMENTS = "allocation_request|project_manage"
 SEARCH = "who=ana&dataset=x&job=7&address=192.0.2.7&since=2026-01-01&until=2026-01-02"
 NO_ROW = {"pk": "987654"}
+NO_EXPORT = {"pk": "01a235b1-8ea7-72ff-a6f7-7d70c9f8c0b7"}
 SELF: dict[str, Any] = {"name": "one's own", "args": {"login": "{self}"}}
 
 PAGES = [
@@ -179,6 +180,12 @@ PAGES = [
     *page("audit:event", "GET", "site:trail_read", is_somebodys=True, otherwise=guest_too),
     *page("audit:keep_filter", "POST", "site:trail_read", ok=302, otherwise=guest_keeps),
     *page("audit:forget_filter", "POST", "site:trail_read", ok=404, args=NO_ROW),
+    *page("audit:exports", "GET", "site:trail_read"),
+    *page("audit:new_export", "GET", "site:trail_read"),
+    *page("audit:new_export", "GET", "site:trail_read", query="form=csv", **PART),
+    *page("audit:new_export", "POST", "site:trail_read", ok=422),
+    *page("audit:export", "GET", "site:trail_read", ok=404, args=NO_EXPORT),
+    *page("audit:download", "GET", "site:trail_read", ok=404, args=NO_EXPORT),
     *page("audit:seals", "GET", "site:trail_read"),
     *page("audit:verify", "GET", "site:trail_read"),
     *page("audit:verify", "GET", "site:trail_read", **PART),
@@ -208,6 +215,12 @@ PAGES = [
     *page("projects:detail", "GET", "project_view"),
     *page("projects:trail", "GET", "project_view", "trail_read"),
     *page("projects:trail", "GET", "project_view", "trail_read", **PART),
+    *page("projects:trail_exports", "GET", "project_view", "trail_read"),
+    *page("projects:trail_new_export", "GET", "project_view", "trail_read"),
+    *page("projects:trail_new_export", "GET", "project_view", "trail_read", query="form=csv", **PART),
+    *page("projects:trail_new_export", "POST", "project_view", "trail_read", 422),
+    *page("projects:trail_export", "GET", "project_view", "trail_read", 404, args=NO_EXPORT),
+    *page("projects:trail_download", "GET", "project_view", "trail_read", 404, args=NO_EXPORT),
     *page("projects:people", "GET", "project_view", "member_manage"),
     *page("projects:people", "GET", "project_view", "member_manage", query="q=ana", **PART),
     *page("projects:people", "POST", "project_view", "member_manage", 422),
@@ -362,6 +375,15 @@ API = [
         "/audit/events", "GET", "project_view", "trail_read", scope="audit", name="of a project",
         query="project={code}", otherwise=guest_too,
     ),
+    *api("/audit/exports", "GET", "site:trail_read", scope="audit"),
+    *api("/audit/exports", "GET", "project_view", "trail_read", scope="audit", name="of a project", query="project={code}"),
+    *api("/audit/exports", "POST", "site:trail_read", ok=409, scope="audit", body={"form": "csv"}),
+    *api(
+        "/audit/exports", "POST", "project_view", "trail_read", 409, scope="audit", name="of a project",
+        body={"form": "csv", "project": "{code}"},
+    ),
+    *api("/audit/exports/{pk}", "GET", "site:trail_read", ok=404, scope="audit", args=NO_EXPORT),
+    *api("/audit/exports/{pk}/download", "GET", "site:trail_read", ok=404, scope="audit", args=NO_EXPORT),
     *api("/audit/access", "GET", "site:trail_read", scope="audit", query="at=2026-03-12T12:00:00Z"),
 ]  # fmt: skip
 

@@ -45,14 +45,21 @@ def wanted_of(search: Search, *, project_id: int | None = None) -> Wanted:
 
 @transaction.atomic
 def ask(
-    *, form: Form, wanted: Wanted, by: Any, project: Any = None, whole: bool, checkpoint: Checkpoint | None = None
+    *,
+    form: Form,
+    wanted: Wanted,
+    by: Any,
+    project: Any = None,
+    whole: bool,
+    checkpoint: Checkpoint | None = None,
+    at_once: bool = True,
 ) -> Export:
-    """An export up to a checkpoint (the last one): made by the worker, or, if it is small, streamed by `streamed`.
+    """An export up to a checkpoint (the last one): made by the worker, or, if small and `at_once`, while it is sent.
 
     Raises NothingSealed, TooManyOpen.
     """
     first, last = covering(wanted, checkpoint)
-    small = form != Form.BUNDLE and last.seq - first <= AT_ONCE
+    small = at_once and form != Form.BUNDLE and last.seq - first <= AT_ONCE
     if not small and Export.objects.filter(asked_by_id=by.pk, state__in=OPEN).count() >= MOST_OPEN:
         raise TooManyOpen(MOST_OPEN)
     row = Export.objects.create(

@@ -1,0 +1,185 @@
+"""Exports of the trail: the list, asking for one, how far it is, and its file, in whole or in part."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth import get_user_model
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_safe
+
+from access import gate
+from access.errors import NotFound
+from access.permissions import Permission
+from audit import sending, trail
+from audit.actions import Action
+from audit.forms import ExportForm
+from audit.models import Export
+from audit.models.export import Form, State
+from audit.services import scope, unseen
+from audit.services.exporting import NothingSealed
+from audit.services.exports import asking, making
+
+PAGE = 50
+
+
+@login_required
+@require_safe
+def exports(request: HttpRequest) -> HttpResponse:
+    """All of them, for whoever reads the whole trail."""
+    scope.whole_for(request.user)
+    return listed(request)
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def new_export(request: HttpRequest) -> HttpResponseBase:
+    """Ask for one; a small one comes at once."""
+    scope.whole_for(request.user)
+    return asked(request)
+
+
+@login_required
+@require_safe
+def export(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """One of them, and how far it is."""
+    scope.whole_for(request.user)
+    return shown(request, pk)
+
+
+@login_required
+@require_safe
+def download(request: HttpRequest, pk: UUID) -> HttpResponseBase:
+    """Its file."""
+    scope.whole_for(request.user)
+    return sent(request, pk)
+
+
+def listed(request: HttpRequest, *, project: Any = None) -> HttpResponse:
+    """The newest, of the site or of a project."""
+    rows = list(_theirs(request, project)[:PAGE])
+    people = get_user_model()._default_manager.in_bulk({row.asked_by_id for row in rows if row.asked_by_id})
+    for row in rows:
+        row.asker = people.get(row.asked_by_id or 0)
+    return render(request, "audit/exports.html", _frame(project) | {"rows": rows, "gaps": unseen.gaps()})
+
+
+def asked(request: HttpRequest, *, project: Any = None) -> HttpResponseBase:
+    """The form, filled from what was seen on the page of the trail; a part of it says how much it will be."""
+    whole = gate.site_can(request.user, Permission.TRAIL_READ)
+    form = ExportForm(request.POST or request.GET or None, whole=whole, within=project is not None)
+    if request.method == "POST" and form.is_valid():
+        return _made(request, form, project, whole=whole)
+    context = _frame(project) | {"form": form, "at_once": asking.AT_ONCE} | _much(form, project)
+    if request.htmx:  # type: ignore[attr-defined]
+        return render(request, "audit/_estimate.html", context)
+    if request.method != "POST":
+        form = ExportForm(initial=_initial(request), whole=whole, within=project is not None)
+    bad = 422 if request.method == "POST" else 200
+    return render(request, "audit/export_form.html", context | {"form": form, "gaps": unseen.gaps()}, status=bad)
+
+
+def _initial(request: HttpRequest) -> dict[str, Any]:
+    found = {name: value for name, value in request.GET.items() if value}
+    return found | {"form": found.get("form") if found.get("form") in Form.values else Form.JSONL}
+
+
+def _much(form: ExportForm, project: Any) -> dict[str, Any]:
+    """How many events fit, how many records the range has."""
+    if not form.is_bound:
+        form = ExportForm({"form": Form.JSONL}, whole=True, within=project is not None)
+    if not form.is_valid() and set(form.errors) - {"form"}:
+        return {}
+    wanted = asking.wanted_of(form.search(), project_id=project.pk if project else None)
+    try:
+        first, last = asking.covering(wanted)
+    except NothingSealed:
+        return {"nothing": True}
+    number, counted = asking.estimate(wanted)
+    return {"number": number, "counted": counted, "range": last.seq - first, "last": last}
+
+
+def _made(request: HttpRequest, form: ExportForm, project: Any, *, whole: bool) -> HttpResponseBase:
+    wanted = asking.wanted_of(form.search(), project_id=project.pk if project else None)
+    try:
+        row = asking.ask(
+            form=Form(form.cleaned_data["form"]), wanted=wanted, by=request.user, project=project, whole=whole
+        )
+    except NothingSealed:
+        form.add_error(None, _("Nothing is sealed yet: try it again in a minute."))
+    except asking.TooManyOpen as error:
+        form.add_error(None, _("%(n)d exports of yours are under way; wait for one to end.") % {"n": error.args[0]})
+    else:
+        if row.state == State.STREAMED:
+            return sending.streamed(row, making.streamed(row, by=request.user, project=project))
+        return redirect(_address("export", project, row.pk))
+    context = _frame(project) | {"form": form, "gaps": unseen.gaps()}
+    return render(request, "audit/export_form.html", context, status=422)
+
+
+def shown(request: HttpRequest, pk: UUID, *, project: Any = None) -> HttpResponse:
+    """The page of one; while it is made, a part of it is asked for again."""
+    row = found(request.user, pk, project)
+    context = _frame(project) | {"export": row, "download": _address("download", project, row.pk),
+                                 "again": _address("export", project, row.pk)}  # fmt: skip
+    if request.htmx:  # type: ignore[attr-defined]
+        return render(request, "audit/_export.html", context)
+    asker = get_user_model()._default_manager.filter(pk=row.asked_by_id or 0).first()
+    return render(request, "audit/export.html", context | {"asker": asker, "gaps": unseen.gaps()})
+
+
+def sent(request: HttpRequest, pk: UUID, *, project: Any = None) -> HttpResponseBase:
+    """The file, or the part of it that is asked for; each time is an event."""
+    row = found(request.user, pk, project)
+    if not row.is_there:
+        raise NotFound(Permission.TRAIL_READ, "audit.export", {"pk": str(pk)})
+    answer, first = sending.file(request, row)
+    if answer.status_code in (200, 206):
+        trail.record(
+            Action.EXPORT_FETCHED, by=request.user, about=row, project=project, form=row.form, digest=row.digest,
+            first_byte=first,
+        )  # fmt: skip
+    return answer
+
+
+def found(user: Any, pk: UUID, project: Any = None) -> Export:
+    """One that the person may see. Raises NotFound."""
+    row = visible(user, project).filter(pk=pk).select_related("checkpoint").first()
+    if row is None:
+        raise NotFound(Permission.TRAIL_READ, "audit.export", {"pk": str(pk)})
+    return row
+
+
+def visible(user: Any, project: Any = None) -> Any:
+    """Exports of the site or of a project; one that shows addresses is for those who read the whole trail."""
+    rows = Export.objects.of(project.pk if project else None)
+    return rows if gate.site_can(user, Permission.TRAIL_READ) else rows.filter(whole=False)
+
+
+def _theirs(request: HttpRequest, project: Any) -> Any:
+    before = request.GET.get("before", "")
+    rows = visible(request.user, project)
+    try:
+        return rows.filter(pk__lt=UUID(before)) if before else rows
+    except ValueError:
+        return rows
+
+
+def _frame(project: Any) -> dict[str, Any]:
+    """Addresses of the pages, on the site or within the project."""
+    return {
+        "project_row": project, "whole": project is None, "list_url": _address("exports", project),
+        "new_url": _address("new_export", project),
+        "trail_url": reverse("projects:trail", args=[project.code]) if project else reverse("audit:list"),
+    }  # fmt: skip
+
+
+def _address(name: str, project: Any, *args: Any) -> str:
+    if project is None:
+        return reverse(f"audit:{name}", args=args)
+    return reverse(f"projects:trail_{name}", args=[project.code, *args])
