@@ -95,7 +95,7 @@ def _plain(value: Any) -> Any:
         case datetime.datetime() | datetime.date():
             return value.isoformat()
         case dict():
-            return {str(key): _plain(item) for key, item in value.items()}
+            return {_clip(str(key), 200): _plain(item) for key, item in value.items()}
         case Login():
             return identities.somebody(_clip(value, 150))
         case list() | tuple() | set() | frozenset():

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import ssl
+from collections import deque
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -15,40 +17,48 @@ from django.conf import settings
 log = structlog.get_logger(__name__)
 DEADLINE = 5.0
 PRIORITY = 13 * 8 + 5  # facility "log audit", severity "notice"
+MOST = 10_000  # of those that wait: a week
+_waiting: dict[str, deque[str]] = {name: deque(maxlen=MOST) for name in ("file", "syslog")}
 
 
 def send(line: str) -> None:
-    """To everywhere that is set up; what cannot be reached is said and tried again with the next checkpoint."""
+    """To everywhere that is set up. What cannot be reached is said, kept, and sent first at the next try, in order."""
     for name, act in (("file", _to_file), ("syslog", _to_syslog)):
+        waiting = _waiting[name]
+        waiting.append(line)
         try:
-            act(line)
-        except OSError as error:
-            log.error("a checkpoint did not leave the host", by=name, why=str(error))
+            act(list(waiting))
+            waiting.clear()
+        except OSError as error:  # what ssl raises are OSErrors too
+            log.error("checkpoints did not leave the host", by=name, why=str(error), waiting=len(waiting))
 
 
-def _to_file(line: str) -> None:
+def _to_file(lines: list[str]) -> None:
     """Appended and on the disk before we go on; the file may lie on a mount of another host."""
     if not settings.SEAL_FILE:
         return
     handle = os.open(Path(settings.SEAL_FILE), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
     try:
-        os.write(handle, line.encode() + b"\n")
+        os.write(handle, "".join(f"{line}\n" for line in lines).encode())
         os.fsync(handle)
     finally:
         os.close(handle)
 
 
-def _to_syslog(line: str) -> None:
+def _to_syslog(lines: list[str]) -> None:
+    """A connection of its own each minute: one that was cut in between is not noticed before it is used."""
     if not settings.SEAL_SYSLOG:
         return
     where = urlsplit(settings.SEAL_SYSLOG)
-    message = framed(line, at=datetime.now(UTC), host=socket.gethostname())
+    message = b"".join(framed(line, at=datetime.now(UTC), host=socket.gethostname()) for line in lines)
     context = ssl.create_default_context(cafile=settings.SEAL_SYSLOG_CA or None)
     with (
         socket.create_connection((where.hostname, where.port or 6514), timeout=DEADLINE) as plain,
         context.wrap_socket(plain, server_hostname=where.hostname) as link,
     ):
         link.sendall(message)
+        with contextlib.suppress(OSError):  # closed before it was read, what we sent might be thrown away with it
+            link.unwrap()
 
 
 def framed(line: str, *, at: datetime, host: str) -> bytes:

@@ -1,0 +1,140 @@
+"""Two hundred hostile strings through every form: what comes out is text, whole lines, and the evidence still verifies."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import shutil
+import subprocess
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from audit import context, trail
+from audit.actions import Action
+from audit.models import AuditEvent
+from audit.models.export import Form
+from audit.services.exports import asking, making
+from audit.services.exports.reading_copies import cell
+from audit.services.sealing import Sealer
+from audit.services.wanted import Wanted
+from client.bancada import verify
+from tests.audit.exporting import KEY
+from tests.audit.hostile import strings
+from tests.factories import make_project, make_user
+
+STARTS = tuple("=+-@|%\t\r\n\uff1d\uff0b\uff0d\uff20")
+CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+
+
+@pytest.fixture(scope="module")
+def _strings() -> list[str]:
+    found = strings()
+    assert len(found) >= 200
+    return found
+
+
+@pytest.fixture
+def exported(db: None, _strings: list[str]) -> Any:
+    """In the subject's name, the correlation and the detail; a person's login too."""
+    user, project = make_user("ana"), make_project("visao")
+    for text in _strings:
+        project.title = text
+        with context.coming_from("web", correlation=text[:60].encode("utf-8", "replace").decode().replace("\x00", "")):
+            trail.record(Action.LOG_READ, by=user, about=project, project=project, words=text, who=trail.Login(text),
+                         list=[text, {text[:40]: text}])  # fmt: skip
+    sealer = Sealer.where_it_stands()
+    sealer.seal()
+    sealer.checkpoint(KEY)
+
+    def get(form: Form) -> bytes:
+        row = asking.ask(form=form, wanted=Wanted(action="log.read"), by=user, whole=True)
+        return b"".join(making.streamed(row, by=user))
+
+    return get
+
+
+def test_the_evidence_is_whole_lines_and_verifies(exported: Any, _strings: list[str]) -> None:
+    data = exported(Form.JSONL)
+    report = verify.verify(_lines(data), [KEY.public_key()])
+    assert report.events == len(_strings)
+    said = [json.loads(line) for line in data.split(b"\n") if line]
+    kept = [json.loads(one["event"]["detail"])["words"] for one in said if "event" in one]
+    assert kept == list(
+        AuditEvent.objects.filter(action="log.read").order_by("pk").values_list("detail__words", flat=True)
+    )
+    assert kept[:3] == _strings[:3]
+
+
+def _lines(data: bytes) -> list[str]:
+    return [line.decode() + "\n" for line in data.split(b"\n")[:-1]]
+
+
+@pytest.mark.parametrize("form", [Form.OCSF, Form.ECS])
+def test_other_vocabularies_are_one_object_a_line_in_plain_ascii(
+    exported: Any, form: Form, _strings: list[str]
+) -> None:
+    data = exported(form)
+    lines = data.split(b"\n")[:-1]
+    assert len(lines) == len(_strings) and data.isascii()
+    assert not re.search(rb"[\x00-\x09\x0b-\x1f\x7f]", data)
+    assert all(isinstance(json.loads(line), dict) for line in lines)
+
+
+def test_no_cell_of_the_table_begins_a_formula_and_none_breaks_a_line(exported: Any, _strings: list[str]) -> None:
+    text = exported(Form.CSV).decode()
+    assert text.count("\r\n") == len(_strings) + 1 and "\n" not in text.replace("\r\n", "")
+    rows = list(csv.reader(io.StringIO(text, newline="")))
+    assert {len(row) for row in rows} == {17}
+    for row in rows:
+        for value in row:
+            assert not value.startswith(STARTS)
+            assert not value.lstrip('"` \u00a0\u3000;,').startswith(STARTS)
+            assert not CONTROL.search(value)
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t", "|"])
+def test_nor_where_a_reader_splits_at_another_sign(exported: Any, delimiter: str) -> None:
+    text = exported(Form.CSV).decode()
+    for quoting in (csv.QUOTE_MINIMAL, csv.QUOTE_NONE):
+        for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quoting=quoting):
+            assert not [value for value in row if value.lstrip(' "').startswith(STARTS)]
+
+
+@pytest.mark.parametrize("text", strings())
+def test_a_cell_is_text(text: str) -> None:
+    clean = text.encode("utf-8", "replace").decode()
+    shown = cell(clean)
+    assert not shown.startswith(STARTS) and not CONTROL.search(shown)
+
+
+def test_ordinary_text_stays_as_it_is() -> None:
+    for text in ("ana", "job 7", "2026-12-02T10:00:00+00:00", "a-b", "x=1", "São Paulo", "a, b; c"):
+        assert cell(text) == text
+
+
+@pytest.mark.skipif(
+    shutil.which("soffice") is None, reason="LibreOffice is not installed here: it opens the table itself"
+)
+def test_libreoffice_finds_no_formula(exported: Any, tmp_path: Path, _strings: list[str]) -> None:
+    (tmp_path / "table.csv").write_bytes(exported(Form.CSV))
+    home = f"-env:UserInstallation=file://{tmp_path}/home"
+    line = [
+        "soffice",
+        home,
+        "--headless",
+        "--convert-to",
+        "fods",
+        "--outdir",
+        str(tmp_path),
+        str(tmp_path / "table.csv"),
+    ]
+    subprocess.run(line, check=True, capture_output=True, timeout=120)
+    text = (tmp_path / "table.fods").read_text()
+    cells = ET.fromstring(text).iter("{urn:oasis:names:tc:opendocument:xmlns:table:1.0}table-cell")
+    formulas = [one for one in cells if "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}formula" in one.attrib]
+    assert formulas == [] and text.count("<table:table-row") > len(_strings)
