@@ -9,7 +9,9 @@ stands beside the records it occurs in, as a line of its own that is not sealed:
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from django.conf import settings
@@ -17,59 +19,42 @@ from django.db import connection, transaction
 
 from audit.models import AuditSeal, Checkpoint
 from audit.services import canonical
+from audit.services.sealing import told
 from audit.services.wanted import Wanted
 
-__all__ = ["AT_A_TIME", "NothingSealed", "Wanted", "beginning", "ending", "export", "records", "span"]
+__all__ = ["AT_A_TIME", "NothingSealed", "Wanted", "beginning", "ending", "export", "span", "statements"]
 
-AT_A_TIME = 10_000  # records a statement: short enough for every time limit, some 8 MB of lines
-_BREAK = "\x1e"  # between two lines of one row; JSON holds no such byte
-_PLAIN = {"id", "uid"}  # always there, and of digits and letters only
-_NUMBERS = {"actor_id", "actor_ref", "ran_as_ref", "subject_ref", "project_id", "address_ref"}
-
-
-def _value(name: str, sql: str, comma: str) -> str:
-    """One member of the event: `concat` of pieces costs half of what json_build_object does."""
-    if name == "at":  # whole microseconds; exact in floating point for two more centuries, and far cheaper
-        return f"'{comma}\"at\":\"', (date_part('epoch', e.at) * 1000000)::bigint, '\"'"
-    column = f"e.{sql.removesuffix('::text')}"
-    if name in _PLAIN:
-        return f"'{comma}\"{name}\":\"', {column}, '\"'"
-    if name in _NUMBERS:
-        return f"'{comma}\"{name}\":', coalesce('\"' || {column} || '\"', 'null')"
-    return f"'{comma}\"{name}\":', to_json(e.{sql})"
-
-
-_EVENT = ", ".join(
-    _value(name, sql, "," if place else "") for place, (name, sql) in enumerate(canonical.FIELDS.items())
-)
+AT_A_TIME = 5_000  # records a statement: short enough for every time limit, some 4 MB of lines
+# one row a record; an event that is not wanted, or not there, is NULL throughout, and `gone` says why
+_FIELDS = ", ".join(
+    f"e.{sql.removesuffix('::text')}" if name != "at" else "(date_part('epoch', e.at) * 1000000)::bigint"
+    for name, sql in canonical.FIELDS.items()
+)  # the same whole microseconds, exact in floating point for two more centuries, and far cheaper
 _RECORDS = """
-COPY (SELECT CASE WHEN e.id IS NOT NULL AND (({wanted}) OR e.action = 'trail.bodies_removed')
-    THEN concat('{{"seq":', s.seq, ',"chain":"', encode(s.chain, 'hex'), '","event":{{', {event}, '}}}}')
-    WHEN e.id IS NULL THEN concat('{{"seq":', s.seq, ',"digest":"', encode(s.digest, 'hex'), '","removed":',
-      coalesce((SELECT b.by FROM audit_removedbody b WHERE b.seq = s.seq)::text, 'null'), '}}')
-    ELSE concat('{{"seq":', s.seq, ',"digest":"', encode(s.digest, 'hex'), '"}}') END || coalesce({signed}, '')
-  FROM audit_auditseal s LEFT JOIN audit_auditevent e ON e.id = s.event_id
-  LEFT JOIN LATERAL (SELECT * FROM audit_checkpoint WHERE seq = s.seq AND id <= {upto} ORDER BY id LIMIT 1) c ON true
+COPY (SELECT s.seq, encode(s.chain, 'hex'), {fields}, encode(CASE WHEN e.id IS NULL THEN s.digest END, 'hex'),
+    CASE WHEN e.id IS NULL THEN CASE WHEN EXISTS (SELECT FROM audit_auditevent o WHERE o.id = s.event_id) THEN ''
+      ELSE coalesce((SELECT b.by FROM audit_removedbody b WHERE b.seq = s.seq)::text, 'null') END END
+  FROM audit_auditseal s
+  LEFT JOIN audit_auditevent e ON e.id = s.event_id AND (({wanted}) OR e.action = 'trail.bodies_removed')
   WHERE s.seq > {first} AND s.seq <= {last} ORDER BY s.seq) TO STDOUT"""
-_SIGNED = f"""CASE WHEN c.seq IS NOT NULL THEN concat(E'{_BREAK}', '{{"checkpoint":{{"origin":', to_json(%s::text),
-  ',"seq":', c.seq, ',"chain":"', encode(c.chain, 'hex'), '","at_us":', (extract(epoch FROM c.at) * 1000000)::bigint,
-  ',"key":', to_json(c.key_id), ',"signature":"', encode(c.signature, 'hex'), '"}}}}') END"""
 # from seal to seal, looking each event up by its number: other plans read all of them, and sort
-_OFF = ("enable_hashjoin", "enable_mergejoin", "enable_seqscan", "jit", "max_parallel_workers_per_gather")
-_BY_NUMBER = "; ".join(f"SET LOCAL {name} = 0" for name in _OFF)
-_IN_ORDER = f"{_BY_NUMBER}; SET LOCAL enable_bitmapscan = 0; SET LOCAL enable_sort = 0"
+_OFF = ("hashjoin", "mergejoin", "seqscan", "bitmapscan", "sort")
+_IN_ORDER = "; ".join(f"SET LOCAL enable_{name} = 0" for name in _OFF) + (
+    "; SET LOCAL jit = 0; SET LOCAL max_parallel_workers_per_gather = 0"
+)
+_NAMES = list(canonical.FIELDS)
+_WHOLE = b'{"seq":%b,"chain":"%b","event":{' + b",".join(f'"{name}":"%b"'.encode() for name in _NAMES) + b"}}\n"
+_ACTOR, _RAN_AS, _SUBJECT, _ADDRESS, _DETAIL = (
+    2 + _NAMES.index(name) for name in ("actor_ref", "ran_as_ref", "subject_ref", "address_ref", "detail")
+)
+_END = 2 + len(_NAMES)
+_NULL = b"\\N"
+_PERSON = re.compile(rb'person\\": ?\\"([0-9a-f-]{36})\\"')
 _PEOPLE = """
-COPY (WITH shown AS (
-    SELECT e.actor_ref, e.ran_as_ref, e.subject_ref, e.address_ref, e.detail
-    FROM audit_auditseal s JOIN audit_auditevent e ON e.id = s.event_id
-    WHERE s.seq > {first} AND s.seq <= {last} AND (({wanted}) OR e.action = 'trail.bodies_removed')),
-  sets AS (SELECT DISTINCT actor_ref, ran_as_ref, subject_ref, address_ref FROM shown),
-  refs AS (SELECT unnest(ARRAY[actor_ref, ran_as_ref, subject_ref, address_ref]) AS ref FROM sets
-    UNION SELECT (found #>> '{{}}')::uuid FROM shown, jsonb_path_query(detail,
-      '$.**.person ? (@ like_regex "^[0-9a-f]{{8}}(-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}$")') AS found
-    WHERE detail::text LIKE '%%"person"%%')
-  SELECT DISTINCT ON (ref) concat('{{"person":{{"ref":"', ref, '","kind":', to_json(kind), ',"value":', to_json(value),
-    '}}}}') FROM audit_identity WHERE ref IN (SELECT ref FROM refs) {kinds} ORDER BY ref, id) TO STDOUT"""
+SELECT DISTINCT ON (ref) ref, kind, value FROM audit_identity WHERE ref = ANY(%s::uuid[]) {} ORDER BY ref, id"""
+# what COPY leaves as it is, and JSON does not
+_CONTROLS = bytes(number for number in range(32) if number not in (9, 10))
+_TOGETHER = 100  # lines of a block, some 64 kB
 
 
 class NothingSealed(Exception):
@@ -77,15 +62,15 @@ class NothingSealed(Exception):
 
 
 def export(
-    wanted: Wanted, *, after: int = 0, checkpoint: Checkpoint | None = None, whole: bool = True
+    wanted: Wanted, *, after: int = 0, checkpoint: Checkpoint | None = None, whole: bool = True, ahead: bool = False
 ) -> Iterator[bytes]:
     """The lines after record `after` up to a checkpoint (the last); `whole`: with addresses. Raises NothingSealed."""
     last = checkpoint or Checkpoint.objects.order_by("-seq", "-id").first()
     if last is None:
         raise NothingSealed
     yield beginning(wanted, after)
-    for first, end in span(after, last.seq):
-        yield from records(wanted, first, end, last, whole=whole)
+    for _end, blocks in statements(wanted, after, last, whole=whole, ahead=ahead):
+        yield from blocks
     yield ending(last)
 
 
@@ -111,35 +96,107 @@ def ending(last: Checkpoint) -> bytes:
     return _line({"end": {"seq": last.seq, "chain": bytes(last.chain).hex()}})
 
 
-def records(wanted: Wanted, first: int, last: int, upto: Checkpoint, *, whole: bool = True) -> Iterator[bytes]:
-    """The lines of these records and of the checkpoints between, then who they speak of; blocks of some 64 kB."""
+def statements(
+    wanted: Wanted, after: int, last: Checkpoint, *, whole: bool = True, ahead: bool = False
+) -> Iterator[tuple[int, Iterator[bytes]]]:
+    """(last record, its lines and those before) of each statement: records, the checkpoints between, whom they mean.
+
+    `ahead`: while the lines of one are made, another connection reads the next; for who has no transaction open.
+    """
+    spans = span(after, last.seq)
+    if not ahead:
+        for first, end in spans:
+            yield end, _lines(_read(wanted, first, end), first, end, last, whole=whole)
+        return
+    with ThreadPoolExecutor(1) as pool:
+        try:
+            yield from _ahead(pool, wanted, list(spans), last, whole=whole)
+        finally:
+            pool.submit(lambda: connection.close()).result()  # that thread's own
+
+
+def _ahead(
+    pool: ThreadPoolExecutor, wanted: Wanted, spans: list[tuple[int, int]], last: Checkpoint, *, whole: bool
+) -> Iterator[tuple[int, Iterator[bytes]]]:
+    reading = pool.submit(_read, wanted, *spans[0]) if spans else None
+    for place, (first, end) in enumerate(spans):
+        rows = reading.result() if reading else b""
+        following = spans[place + 1 : place + 2]
+        reading = pool.submit(_read, wanted, *following[0]) if following else None
+        yield end, _lines(rows, first, end, last, whole=whole)
+
+
+def _read(wanted: Wanted, first: int, last: int) -> bytes:
+    """The rows of COPY, some megabytes."""
     condition, values = wanted.sql()
-    bounds = {"wanted": condition, "first": int(first), "last": int(last)}
-    statement = _RECORDS.format(event=_EVENT, signed=_SIGNED, upto=int(upto.pk), **bounds)
-    yield from _copied(statement, [*values, settings.PUBLIC_URL], _IN_ORDER)
-    kinds = "" if whole else "AND kind <> 'address'"
-    yield from _copied(_PEOPLE.format(kinds=kinds, **bounds), values, _BY_NUMBER)
-
-
-def _copied(statement: str, values: list[Any], plan: str) -> Iterator[bytes]:
-    """COPY doubles each backslash, and writes nothing else differently here: JSON holds no other byte it would."""
-    rows: list[bytes] = []
-    size = 0
+    statement = _RECORDS.format(fields=_FIELDS, wanted=condition, first=int(first), last=int(last))
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(plan)
-        with cursor.copy(statement, values) as copied:
-            for row in copied:
-                rows.append(bytes(row))
-                size += len(row)
-                if size > 65_536:
-                    yield _joined(rows)
-                    rows, size = [], 0
-    if rows:
-        yield _joined(rows)
+        cursor.execute(_IN_ORDER)
+        with cursor.copy(statement, values) as rows:
+            return b"".join(rows)
 
 
-def _joined(rows: list[bytes]) -> bytes:
-    return b"".join(rows).replace(b"\\\\", b"\\").replace(_BREAK.encode(), b"\n")
+def _lines(rows: bytes, first: int, last: int, upto: Checkpoint, *, whole: bool) -> Iterator[bytes]:
+    """Blocks of some 64 kB."""
+    signed = {row.seq: _line({"checkpoint": told(row)}) for row in _stops(first, last, upto)}
+    refs: set[bytes] = set()
+    yield from _blocks(rows, signed, refs)
+    yield from _people(refs, whole=whole)
+
+
+def _stops(first: int, last: int, upto: Checkpoint) -> Iterable[Checkpoint]:
+    """One for each record at which one was signed; the idle ones between say nothing new."""
+    rows = Checkpoint.objects.filter(seq__gt=first, seq__lte=last, id__lte=upto.pk)
+    return rows.order_by("seq", "id").distinct("seq")
+
+
+def _blocks(rows: bytes, signed: dict[int, bytes], refs: set[bytes]) -> Iterator[bytes]:
+    """Whole lines. COPY's escapes are those of JSON, but for quotes, NULL and some controls. `refs` gathers whom."""
+    odd = b"\\v" in rows or len(rows.translate(None, _CONTROLS)) != len(rows)
+    found = rows.replace(b'"', b'\\"').split(b"\n")[:-1]
+    for first in range(0, len(found), _TOGETHER):
+        lines = [_record(row.split(b"\t"), refs, odd=odd) for row in found[first : first + _TOGETHER]]
+        if signed:
+            lines = [line + signed.get(_seq(line), b"") for line in lines]
+        yield b"".join(lines).replace(b'"\\N"', b"null")
+
+
+def _record(parts: list[bytes], refs: set[bytes], *, odd: bool) -> bytes:
+    if parts[2] == _NULL:
+        return _digest(parts)
+    refs.update((parts[_ACTOR], parts[_RAN_AS], parts[_SUBJECT], parts[_ADDRESS]))
+    if b'person\\"' in parts[_DETAIL]:
+        refs.update(_PERSON.findall(parts[_DETAIL]))
+    return _WHOLE % tuple([_escaped(part) for part in parts[:_END]] if odd else parts[:_END])
+
+
+def _digest(parts: list[bytes]) -> bytes:
+    digest, gone = parts[_END:]
+    removed = b',"removed":%b' % gone if gone else b""
+    return b'{"seq":%b,"digest":"%b"%b}\n' % (parts[0], digest, removed)
+
+
+def _escaped(part: bytes) -> bytes:
+    """With the vertical tab, and controls that COPY writes as they are, as JSON has them."""
+    halves = part.split(b"\\\\")  # a backslash is two, here as there
+    plain = b"\\\\".join(half.replace(b"\\v", b"\\u000b") for half in halves)
+    return b"".join(b"\\u%04x" % byte if byte < 32 else bytes((byte,)) for byte in plain)
+
+
+def _seq(line: bytes) -> int:
+    return int(line[7 : line.index(b",")])
+
+
+def _people(refs: set[bytes], *, whole: bool) -> Iterator[bytes]:
+    """Who is meant, by name, in the order of references."""
+    known = [ref.decode() for ref in refs if ref != _NULL]
+    with connection.cursor() as cursor:
+        cursor.execute(_PEOPLE.format("" if whole else "AND kind <> 'address'"), [known])
+        rows = cursor.fetchall()
+    found = ({"person": {"ref": str(ref), "kind": kind, "value": value}} for ref, kind, value in rows)
+    lines = b"".join(map(_line, found))
+    if lines:
+        yield lines
 
 
 def _line(value: dict[str, Any]) -> bytes:
