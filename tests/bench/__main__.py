@@ -21,6 +21,7 @@ from tests.bench import (
     resuming,
     submitting,
     throughput,
+    trail,
 )
 from tests.bench.figures import ROOT, Figure, circumstances, markdown, write
 from tests.bench.place import Place
@@ -37,6 +38,7 @@ NUMBERS: dict[str, Callable[..., Iterator[Figure]]] = {
     "G1": reconciling.measure,
     "G2": governing.measure,
     "G4": peers.measure,
+    "A1": trail.measure,
 }
 
 
