@@ -24,6 +24,11 @@ from audit.actions import Action, Outcome
 from audit.api import router_over
 from audit.api_exports import NotYet, exports_over
 from cluster.api import router as cluster
+from datasets import refusals as data_refusals
+from datasets.api import router as datasets
+from datasets.api_agreements import router as agreements
+from datasets.api_incidents import router as incidents
+from datasets.api_permissions import router as permissions
 from datasets.services import NotPermitted
 from jobs.api import router as jobs
 from jobs.services import AlreadyOver, KeyReused, NotNow
@@ -34,7 +39,6 @@ from jobs.views.asking import FIELD_OF_LIMIT
 from portal import api_schema, denied
 from portal.api_auth import WrongScope, door
 from portal.problems import problem
-from projects import refusals
 from projects.api import router as projects
 from projects.api_people import directory
 from projects.api_people import router as people
@@ -73,6 +77,10 @@ api.add_router("/requests", requests, auth=manage, tags=["requests"])
 api.add_router("/directory", directory, auth=manage, tags=["directory"])
 for router in (allocations, reports, allocation_requests):
     api.add_router("/projects", router, auth=manage, tags=["allocations"])
+for router in (datasets, permissions):
+    api.add_router("/datasets", router, auth=manage, tags=["datasets"])
+api.add_router("/projects", agreements, auth=manage, tags=["datasets"])
+api.add_router("/incidents", incidents, auth=manage, tags=["datasets"])
 api.add_router("/differences", differences, auth=manage, tags=["allocations"])
 api.add_router("/jobs", jobs, auth=door(), tags=["jobs"])
 api.add_router("/cluster", cluster, auth=door(), tags=["cluster"])
@@ -130,13 +138,13 @@ def _not_yet(request: HttpRequest, error: NotYet) -> HttpResponse:
 
 def _refusal(request: HttpRequest, error: Exception | type[Exception]) -> HttpResponse:
     """Why people or projects were not changed, at the field it belongs to."""
-    why = refusals.of(cast(Exception, error))
+    why = data_refusals.of(cast(Exception, error))
     errors = {why.field: [str(why.words)]} if why.field else None
     headers = {"Retry-After": "60"} if why.status in (429, 503) else None
     return problem(why.status, str(why.words), kind=why.kind, errors=errors, headers=headers)
 
 
-for refusal in refusals.REFUSALS:
+for refusal in data_refusals.REFUSALS:  # those of projects among them
     api.add_exception_handler(refusal, _refusal)
 
 

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
-from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Exists, OuterRef, QuerySet, Subquery
 from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
@@ -18,9 +18,10 @@ from accounts.http import SignedInRequest
 from accounts.models import User
 from datasets import refusals, reports
 from datasets.models import Acceptance, Dataset, DatasetUse, GrantRequest, Terms
+from datasets.reads import own
 from datasets.services import registering
 from datasets.views.forming import done_or_said
-from projects.models import Membership, Project, RequestState
+from projects.models import Project, RequestState
 
 MOST = 50  # lines of a table on the page; the rest is in its CSV
 
@@ -28,11 +29,11 @@ MOST = 50  # lines of a table on the page; the rest is in its CSV
 def fetch(user: User, permission: Permission, code: str) -> Any:
     """With what the person may do (`may_steward`, `may_lead`, `sees_all`) and how they stand to the terms in force
     (`terms_number`, `has_accepted`). Raises NotFound, Refused."""
-    own, home = Dataset.objects.filter(pk=OuterRef("pk")), Project.objects.filter(pk=OuterRef("project"))
+    itself, home = Dataset.objects.filter(pk=OuterRef("pk")), Project.objects.filter(pk=OuterRef("project"))
     latest = Terms.objects.filter(dataset=OuterRef("pk")).order_by("-number")
     rows = Dataset.objects.select_related("project", "steward", "agreement").annotate(
-        may_view=Exists(gate.allowing(own, user, Permission.DATASET_VIEW)),
-        may_steward=Exists(gate.allowing(own, user, Permission.DATASET_STEWARD)),
+        may_view=Exists(gate.allowing(itself, user, Permission.DATASET_VIEW)),
+        may_steward=Exists(gate.allowing(itself, user, Permission.DATASET_STEWARD)),
         may_lead=Exists(gate.allowing(home, user, Permission.PROJECT_LEAD)),
         may_audit=Exists(gate.allowing(home, user, Permission.TRAIL_READ)),
         terms_number=Subquery(latest.values("number")[:1]),
@@ -67,24 +68,16 @@ def detail(request: SignedInRequest, code: str) -> HttpResponse:
     return render(request, "datasets/detail.html", context)
 
 
-def _theirs(rows: QuerySet[Any], row: Any, user: User) -> QuerySet[Any]:
-    """All for who answers for the dataset, else what is the person's own and their projects'."""
-    if row.sees_all:
-        return rows
-    mine = Membership.objects.active().filter(user=user).values("project")
-    return rows.filter(Q(project__in=mine) | Q(user=user))
-
-
 def _uses(row: Any, user: User) -> QuerySet[DatasetUse]:
-    rows = _theirs(DatasetUse.objects.filter(dataset=row), row, user)
-    return rows.select_related("project", "user", "version")
+    rows = DatasetUse.objects.filter(dataset=row)
+    return (rows if row.sees_all else own(rows, user)).select_related("project", "user", "version")
 
 
 def _asked(row: Any, user: User) -> list[Any]:
     """Open requests, and those that became permissions, the newest first: one query for both."""
     rows = GrantRequest.objects.filter(dataset=row, state__in=(RequestState.OPEN, RequestState.APPROVED))
     names = ("project", "user", "asked_by", "grant__project", "grant__user")
-    found = list(_theirs(rows, row, user).select_related(*names))
+    found: list[Any] = list((rows if row.sees_all else own(rows, user)).select_related(*names))
     for wish in found:
         wish.dataset = row  # at hand: the page does not ask for it again
     return found

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -37,7 +36,9 @@ def get(who: Any, path: str) -> str:
     client.get("/help", headers={"Accept-Language": "en"})
     with CaptureQueriesContext(connection) as asked:
         answer = client.get(path, headers={"Accept-Language": "en"})
-    assert len(asked) <= MOST, "\n".join(one["sql"][:70] + " FROM" + one["sql"].partition(" FROM")[2][:60] for one in asked)
+    assert len(asked) <= MOST, "\n".join(
+        one["sql"][:70] + " FROM" + one["sql"].partition(" FROM")[2][:60] for one in asked
+    )
     return ok(answer)
 
 

@@ -34,6 +34,16 @@ TOLD = frozenset(
         "loginchief",
         "loginasker",
         "thanks",
+        "dataset",
+        "label",
+        "datapath",
+        "usewhy",
+        "wishwhy",
+        "agreed",
+        "ended",
+        "olddata",
+        "described",
+        "licence",
     ]
 )
 May = Callable[[str], bool]  # whether a person may read it

@@ -52,6 +52,11 @@ HOLDS = {
     "trail_read":         "-     -          yes     yes yes     yes",
     "cluster_view":       "-     -          -       -   yes     yes",
     "cluster_operate":    "-     -          -       -   yes     -",
+    "dataset_find":       "yes   yes        yes     yes yes     yes",
+    "dataset_view":       "yes   yes        yes     yes yes     yes",
+    "dataset_steward":    "-     -          -       yes -       -",  # of each place's dataset: its PI
+    "incident_view":      "-     -          -       -   yes     yes",
+    "incident_manage":    "-     -          -       -   yes     -",
     "project_manage":     "-     -          -       -   yes     -",
     "trail_govern":       "-     -          -       -   yes     -",
 }  # fmt: skip

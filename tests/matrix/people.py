@@ -29,6 +29,7 @@ from quotas.models import Allocation, AllocationRequest, Enforcement, FundingSou
 from quotas.services import requests as wishes
 from tests.factories import make_cluster, make_user
 from tests.matrix.canaries import Canaries, mates, mates_or_guest
+from tests.matrix.data import plant
 from tests.matrix.expect import ABSENT, BESIDE, OTHER, OWN, PLACES, ROLES, TENANT, role
 
 LISTED = "listed"
@@ -50,6 +51,14 @@ class Place:
     join: UUID = dataclasses.field(default_factory=uuid7)
     asked: UUID = dataclasses.field(default_factory=uuid7)
     uid: UUID = dataclasses.field(default_factory=uuid7)  # of an event of the project
+    label: str = "zzlabel-xx-zz"  # of a version of the project's dataset, which is called like the project
+    version: UUID = dataclasses.field(default_factory=uuid7)
+    permission: UUID = dataclasses.field(default_factory=uuid7)
+    wished: UUID = dataclasses.field(default_factory=uuid7)
+    agreement: UUID = dataclasses.field(default_factory=uuid7)
+    ended: UUID = dataclasses.field(default_factory=uuid7)
+    duty: UUID = dataclasses.field(default_factory=uuid7)
+    incident: UUID = dataclasses.field(default_factory=uuid7)
 
 
 @dataclasses.dataclass
@@ -156,8 +165,14 @@ class World:
         told = trail.record(Action.REPORT_READ, by=mate, project=project, note=word(name, "detail", "trail_read"))
         Enforcement.objects.create(project=project, differences=[self._difference(allocation)], change_applied=10**6)
         return Place(
-            project.code, allocation.code, mate.username, source.pk, job.pk, wish.pk, join.pk, asked.pk, told.uid
+            project.code, allocation.code, mate.username, source.pk, job.pk, wish.pk, join.pk, asked.pk, told.uid,
+            **plant(self.canaries, name, project, self._steward(name, project), mate, job),
         )  # fmt: skip
+
+    def _steward(self, name: str, project: Project) -> User:
+        """The PI among the people of the cells, where there is one; else the place's own."""
+        known = self.users.get({OWN: "pi", OTHER: "other_pi"}.get(name, ""))
+        return known or Membership.objects.filter(project=project, role=Role.PI).select_related("user")[0].user
 
     def _members(self, name: str, project: Project) -> User:
         """Everybody with a role there; and a researcher and a PI besides, of whom the cells may dispose."""

@@ -121,6 +121,16 @@ def no_such_project(person: str, place: str) -> int | None:
     return 422 if person in ("operator", "auditor") and place == "absent" else None
 
 
+def answers_for_one(person: str, _place: str) -> int | None:
+    """A steward with a request to answer."""
+    return 200 if person in ("pi", "other_pi") else None
+
+
+def not_an_auditor(person: str, _place: str) -> int | None:
+    """An auditor reads the register and writes nothing in it."""
+    return 403 if person == "auditor" else None
+
+
 PART: dict[str, Any] = {"name": "part", "is_part": True}
 COMMENTS = "allocation_request|project_manage"
 SEARCH = "who=ana&dataset=x&job=7&address=192.0.2.7&since=2026-01-01&until=2026-01-02"
@@ -287,6 +297,65 @@ PAGES = [
     *page("allocations:comment", "POST", "trail_read", COMMENTS, 422, pk="wish"),
     *page("allocations:withdraw", "POST", "trail_read", "allocation_request", 302, pk="wish"),
     *page("allocations:decide", "POST", "trail_read", "project_manage", 422, pk="wish"),
+    *page("datasets:list", "GET", SIGNED_IN),
+    *page("datasets:list", "GET", SIGNED_IN, name="search", query="q={code}", alike="dataset_find"),
+    *page("datasets:detail", "GET", "dataset_view"),
+    *page("datasets:uses_csv", "GET", "dataset_view"),
+    *page("datasets:edit", "GET", "dataset_view", "dataset_steward"),
+    *page("datasets:edit", "POST", "dataset_view", "dataset_steward", 422),
+    *page("datasets:approve", "POST", "dataset_view", "dataset_steward", 302),
+    *page("datasets:retire", "POST", "dataset_view", "dataset_steward", 302),
+    *page("datasets:steward", "GET", "dataset_view", "dataset_steward|project_lead"),
+    *page("datasets:steward", "POST", "dataset_view", "dataset_steward|project_lead", 422),
+    *page("datasets:add_version", "GET", "dataset_view", "dataset_steward"),
+    *page("datasets:add_version", "POST", "dataset_view", "dataset_steward", 422),
+    *page("datasets:withdraw_version", "POST", "dataset_view", "dataset_steward", 302, pk="version"),
+    *page("datasets:measure", "POST", "dataset_view", "dataset_steward", 302, pk="version"),
+    *page("datasets:keep_manifest", "POST", "dataset_view", "dataset_steward", 302, pk="version"),
+    *page("datasets:terms", "GET", "dataset_find"),
+    *page("datasets:terms", "POST", "dataset_find", ok=302),
+    *page("datasets:new_terms", "GET", "dataset_view", "dataset_steward"),
+    *page("datasets:new_terms", "POST", "dataset_view", "dataset_steward", 422),
+    *page("datasets:ask", "GET", "dataset_find"),
+    *page("datasets:ask", "POST", "dataset_find", ok=422),
+    *page("datasets:decide", "POST", "dataset_view", "dataset_steward", 302, pk="wished"),
+    *page("datasets:withdraw", "POST", "dataset_find", ok=404, pk="wished"),  # it is somebody else's
+    *page("datasets:revoke", "POST", "dataset_view", "dataset_steward", 302, pk="permission"),
+    *page("data:waiting", "GET", SIGNED_IN, ok=204, otherwise=answers_for_one),
+    *page("data:stewardship", "GET", SIGNED_IN),
+    *page("data:processing", "GET", SIGNED_IN),
+    *page("data:processing_csv", "GET", SIGNED_IN),
+    *page("datasets_of:panel", "GET", "project_view"),
+    *page("datasets_of:register", "GET", "project_view", "project_lead"),
+    *page("datasets_of:register", "POST", "project_view", "project_lead", 422),
+    *page("datasets_of:add_agreement", "GET", "project_view", "project_lead"),
+    *page("datasets_of:add_agreement", "POST", "project_view", "project_lead", 422),
+    *page("datasets_of:agreement", "GET", "project_view", pk="agreement"),
+    *page("datasets_of:agreement", "GET", "project_view", pk="ended", name="ended"),
+    *page("datasets_of:change_agreement", "GET", "project_view", "project_lead", pk="agreement"),
+    *page("datasets_of:change_agreement", "POST", "project_view", "project_lead", 422, pk="agreement"),
+    *page("datasets_of:end_agreement", "POST", "project_view", "project_lead", 302, pk="agreement"),
+    *page("datasets_of:duty", "GET", "project_view", "project_lead", pk="ended"),
+    *page("datasets_of:duty", "POST", "project_view", "project_lead", 422, pk="ended"),
+    *page("incidents:list", "GET", "site:incident_view"),
+    *page("incidents:csv", "GET", "site:incident_view"),
+    *page("incidents:add", "GET", "site:incident_view", otherwise=not_an_auditor),
+    *page("incidents:add", "POST", "site:incident_view", ok=422, otherwise=not_an_auditor),
+    *page("incidents:one", "GET", "site:incident_view", pk="incident", is_somebodys=True),
+    *page("incidents:change", "GET", "site:incident_view", pk="incident", is_somebodys=True, otherwise=not_an_auditor),
+    *page(
+        "incidents:change", "POST", "site:incident_view", ok=422, pk="incident", is_somebodys=True,
+        otherwise=not_an_auditor,
+    ),
+    *page("incidents:notify", "GET", "site:incident_view", pk="incident", is_somebodys=True, otherwise=not_an_auditor),
+    *page(
+        "incidents:notify", "POST", "site:incident_view", ok=422, pk="incident", is_somebodys=True,
+        otherwise=not_an_auditor,
+    ),
+    *page(
+        "incidents:close", "POST", "site:incident_view", ok=302, pk="incident", is_somebodys=True,
+        otherwise=not_an_auditor,
+    ),
 ]  # fmt: skip
 
 NEW = {"code": "newcomer", "title": "New", "organization": "", "why": "It is new."}
@@ -303,9 +372,69 @@ GIVEN = {"code": "fresh", "title": "New", "gpu_minutes": 600, "starts_on": "{tod
 PAID = {"agency": "FAP", "number": "1", "starts_on": "{today}"}
 MORE = {"kind": "more", "allocation": "{allocation}", "gpu_minutes": 90_000, "why": "For the paper."}
 ALLOCATION, WISHES = "/projects/{code}/allocations/{allocation}", "/projects/{code}/allocation-requests"
+DATASET, AGREEMENT = "/datasets/{code}", "/projects/{code}/agreements/{pk}"
+REGISTERED = {"project": "{code}", "code": "fresh-data", "name": "Fresh", "steward": "{login}"}
+WANTED = {"purpose": "research", "starts_on": "{today}", "ends_on": "{today}", "why": "For the paper."}
+AGREED = {
+    "title": "Sharing",
+    "parties": "A and B",
+    "document": "Archive",
+    "document_digest": "a" * 64,
+    "starts_on": "{today}",
+    "ends_on": "{today}",
+    "purposes": ["research"],
+    "duties": "Delete all copies.",
+}
+HAPPENED = {"title": "A copy", "what": "It was open.", "known_at": "2026-01-05T10:00:00Z", "subjects": "Patients."}
+TOLD = {"to": "anpd", "at": "2026-01-06T10:00:00Z", "text": "We tell you."}
 MEMBER, JOIN = "/projects/{code}/members/{login}", "/projects/{code}/joins/{pk}"
 
 API = [
+    *api("/datasets", "GET", SIGNED_IN),
+    *api("/datasets", "POST", "project_view", "project_lead", 201, body=REGISTERED),
+    *api(DATASET, "GET", "dataset_view"),
+    *api(DATASET, "PATCH", "dataset_view", "dataset_steward", body={"name": "Another"}),
+    *api(f"{DATASET}/approve", "POST", "dataset_view", "dataset_steward", 409, body={}),
+    *api(f"{DATASET}/retire", "POST", "dataset_view", "dataset_steward", body={}),
+    *api(f"{DATASET}/steward", "POST", "dataset_view", "dataset_steward|project_lead", body={"steward": "{login}"}),
+    *api(f"{DATASET}/versions", "GET", "dataset_view"),
+    *api(
+        f"{DATASET}/versions", "POST", "dataset_view", "dataset_steward", 201,
+        body={"label": "v9", "path": "/srv/x"},
+    ),
+    *api(f"{DATASET}/versions/{{label}}/withdraw", "POST", "dataset_view", "dataset_steward", body={}),
+    *api(f"{DATASET}/terms", "GET", "dataset_find"),
+    *api(f"{DATASET}/terms", "POST", "dataset_view", "dataset_steward", body={"text": "Be careful."}),
+    *api(f"{DATASET}/terms/accept", "POST", "dataset_find", body={"number": 1}),
+    *api(f"{DATASET}/requests", "GET", "dataset_find"),
+    *api(f"{DATASET}/requests", "POST", "dataset_find", ok=201, body=WANTED),
+    *api(f"{DATASET}/requests/{{pk}}/give", "POST", "dataset_view", "dataset_steward", pk="wished", body={}),
+    *api(
+        f"{DATASET}/requests/{{pk}}/turn-down", "POST", "dataset_view", "dataset_steward", pk="wished",
+        body={"answer": "No."},
+    ),
+    *api(f"{DATASET}/requests/{{pk}}", "DELETE", "dataset_find", ok=404, pk="wished"),  # it is somebody else's
+    *api(f"{DATASET}/permissions", "GET", "dataset_view"),
+    *api(
+        f"{DATASET}/permissions/{{pk}}/revoke", "POST", "dataset_view", "dataset_steward", pk="permission",
+        body={"why": "It is over."},
+    ),
+    *api(f"{DATASET}/uses", "GET", "dataset_view"),
+    *api("/projects/{code}/agreements", "GET", "project_view"),
+    *api("/projects/{code}/agreements", "POST", "project_view", "project_lead", 201, body=AGREED),
+    *api(AGREEMENT, "GET", "project_view", pk="agreement"),
+    *api(AGREEMENT, "PATCH", "project_view", "project_lead", pk="agreement", body={"title": "Another"}),
+    *api(f"{AGREEMENT}/end", "POST", "project_view", "project_lead", pk="agreement", body={}),
+    *api(
+        f"{AGREEMENT}/duties/{{duty}}", "POST", "project_view", "project_lead", pk="ended",
+        body={"kind": "delete", "how": "By hand."},
+    ),
+    *api("/incidents", "GET", "site:incident_view"),
+    *api("/incidents", "POST", "site:incident_manage", ok=201, body=HAPPENED),
+    *api("/incidents/{pk}", "GET", "site:incident_view", pk="incident", is_somebodys=True),
+    *api("/incidents/{pk}", "PATCH", "site:incident_manage", pk="incident", is_somebodys=True, body={"people": 3}),
+    *api("/incidents/{pk}/notices", "POST", "site:incident_manage", ok=201, pk="incident", is_somebodys=True, body=TOLD),
+    *api("/incidents/{pk}/close", "POST", "site:incident_manage", pk="incident", is_somebodys=True, body={}),
     *api("/me", "GET", SIGNED_IN, scope=""),
     *api("/projects", "GET", SIGNED_IN),
     *api("/projects", "POST", "site:project_manage", ok=201, body=OPENED),

@@ -14,6 +14,7 @@ TASKS = {
     "slurm.hand_over", "slurm.carry_out", "slurm.renew_tickets", "slurm.apply_limits", "slurm.reconcile",
     "default.sync_directory", "default.note_sessions", "default.forget_sessions", "default.close_expired",
     "default.warn_allocations", "default.make_exports", "default.mail_checkpoints", "default.verify_trail",
+    "default.warn_datasets",
 }  # fmt: skip
 SENDS = {"delay", "apply_async", "send_task", "signature", "si", "delay_on_commit"}
 
