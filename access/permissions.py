@@ -21,6 +21,7 @@ class Permission(StrEnum):
     DATASET_FIND = "dataset_find"  # it is there, and whom to ask
     DATASET_VIEW = "dataset_view"
     DATASET_STEWARD = "dataset_steward"
+    SELF_MANAGE = "self_manage"  # one's own sessions and tokens: everybody's, nobody else's
     # site-wide: held by a site role, never granted on one project
     CLUSTER_VIEW = "cluster_view"
     CLUSTER_OPERATE = "cluster_operate"

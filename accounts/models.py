@@ -126,7 +126,7 @@ class ApiToken(models.Model):
         )
 
     def __str__(self) -> str:
-        return f"{self.prefix}… {self.name}"
+        return f"{self.prefix}…"  # goes into the trail, where what somebody called it does not belong
 
     @property
     def is_live(self) -> bool:

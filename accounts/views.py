@@ -19,6 +19,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from access.errors import NotFound
+from access.permissions import Permission
 from accounts import services
 from accounts.directory.errors import DirectoryDown, NotAdmitted, Reason
 from accounts.forms import PreferencesForm, SignInForm, TokenForm
@@ -122,7 +124,7 @@ def end_session(request: HttpRequest, pk: int) -> HttpResponse:
     """End one of my sessions."""
     info = SessionInfo.objects.filter(user=_me(request), pk=pk).first()
     if info is None:
-        raise Http404
+        raise _not_mine("accounts.sessioninfo", pk)
     if info.session_key == request.session.session_key:
         return sign_out(request)
     services.end_session(info=info, by=_me(request))
@@ -162,7 +164,7 @@ def revoke_token(request: HttpRequest, pk: Any) -> HttpResponse:
     """Stop one of my tokens."""
     token = ApiToken.objects.filter(user=_me(request), pk=pk).first()
     if token is None:
-        raise Http404
+        raise _not_mine("accounts.apitoken", pk)
     services.revoke_token(token=token, by=_me(request))
     messages.success(request, _("The token works no more."))
     return redirect("accounts:tokens")
@@ -178,6 +180,11 @@ def preferences(request: HttpRequest) -> HttpResponse:
         messages.success(request, _("Saved."))
         return redirect(_asked_for(request) or "accounts:preferences")
     return render(request, "accounts/preferences.html", {"form": form})
+
+
+def _not_mine(subject: str, pk: Any) -> NotFound:
+    """Somebody else's, or none at all: the same answer, and an event like every other denial."""
+    return NotFound(Permission.SELF_MANAGE, subject, {"pk": pk})
 
 
 def _me(request: HttpRequest) -> User:

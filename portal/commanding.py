@@ -10,7 +10,30 @@ from django.core.management import ManagementUtility
 from django.core.management.base import BaseCommand
 
 # what changes something or lets somebody look at everything; servers and reports only do what is recorded elsewhere
-RECORDED = {"shell", "dbshell", "issue_token", "export_trail", "loaddata", "dumpdata", "clearsessions", "axes_reset"}
+RECORDED = {
+    "shell",
+    "dbshell",
+    "issue_token",
+    "export_trail",
+    "loaddata",
+    "dumpdata",
+    "clearsessions",
+    "axes_reset",
+    "person_report",
+    "pseudonymise",
+    "check_grants",
+    "seed_demo",
+}
+WITH_LOGIN = {"issue_token", "person_report", "pseudonymise"}  # their first word is a person
+# why these leave no line of their own
+ELSEWHERE = {
+    "seal": "a process; what it does alone it tells itself",
+    "follow_slurm": "a process; what it sees it tells itself",
+    "setup_roles": "may run before there is a trail; it tells where the rights of roles changed",
+    "doctor": "reads the state of the machinery, also where the database is down",
+    "limits": "reads which projects differ in Slurm, nobody's data",
+    "event_catalogue": "writes a document from the code",
+}
 _HIDDEN = "…"
 
 
@@ -35,14 +58,20 @@ def record(name: str, arguments: list[str]) -> None:
 
     with context.coming_from("command"):
         trail.record(
-            Action.COMMAND_RUN, command=name, arguments=_plain(name, arguments), system_user=trail.Login(_who())
+            Action.COMMAND_RUN,
+            command=name,
+            arguments=[trail.Login(one) if login else one for one, login in _plain(name, arguments)],
+            system_user=trail.Login(_who()),
         )
 
 
-def _plain(name: str, arguments: list[str]) -> list[str]:
-    """What is typed into a shell with -c may hold anything: only its length is kept."""
+def _plain(name: str, arguments: list[str]) -> list[tuple[str, bool]]:
+    """(argument, whether it is a login). What is typed into a shell with -c may hold anything: its length is kept."""
     hidden = {"shell", "dbshell"}
-    return [f"{_HIDDEN} ({len(one)})" if name in hidden and not one.startswith("-") else one for one in arguments]
+    said = [f"{_HIDDEN} ({len(one)})" if name in hidden and not one.startswith("-") else one for one in arguments]
+    words = [place for place, one in enumerate(arguments) if not one.startswith("-")]
+    first = words[0] if words and name in WITH_LOGIN else -1
+    return [(one, place == first) for place, one in enumerate(said)]
 
 
 def _who() -> str:

@@ -76,6 +76,7 @@ def test_nobody_ends_anothers_session(client: Client, ana: User) -> None:
     mine = SessionInfo.objects.get(user=ana)
     assert stranger.post(reverse("accounts:end_session", args=[mine.pk])).status_code == 404
     assert stranger.post(reverse("accounts:end_session", args=[10**6])).status_code == 404
+    assert AuditEvent.objects.filter(action=Action.ACCESS_REFUSED, detail__subject="accounts.sessioninfo").count() == 2
     assert signed_in(client)
 
 

@@ -166,6 +166,7 @@ def test_nobody_revokes_anothers(client: Client, person: Any) -> None:
     person()
     theirs, secret = issue()
     assert client.post(reverse("accounts:revoke_token", args=[theirs.pk])).status_code == 404
+    assert AuditEvent.objects.filter(action=Action.ACCESS_REFUSED, detail__subject="accounts.apitoken").count() == 1
     assert services.token_user(secret)
 
 

@@ -8,6 +8,8 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand
 from django.db import connection
 
+from audit import context, could, trail
+from audit.actions import Action
 from portal.roles import OWNER, ROLES, statements
 
 
@@ -27,6 +29,14 @@ class Command(BaseCommand):
             finally:
                 cursor.execute("RESET ROLE")
         grant()
+        _note_rights()
+
+
+def _note_rights() -> None:
+    """What each role brings with it, where that changed: asked later, who could what on a day."""
+    with context.coming_from("command"):
+        if could.note():
+            trail.record(Action.COMMAND_RUN, command="setup_roles", arguments=["rights changed"])
 
 
 def create_roles() -> None:
