@@ -37,7 +37,7 @@ NOT_ENGLISH = {
     "viewer for somebody watching": r"\bviewers?\b",
 }
 NOT_PORTUGUESE = {
-    "operador": r"\boperador",
+    "operador": r"\boperador(?! \(LGPD\))",  # there it is the processor, by law
     "modelo": r"\bmodelos?\b",
     "treinamento": r"\btreinamento",
     "quota": r"\bquotas?\b",

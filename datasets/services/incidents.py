@@ -92,7 +92,7 @@ def close(*, incident: SecurityIncident, by: User) -> SecurityIncident:
     """Everything was done. Raises Closed; ValidationError where no measures are written down."""
     row = _lock(incident)
     if not row.measures.strip():
-        raise ValidationError({"measures": _("Write down what was done before the incident is closed.")})
+        raise ValidationError({"measures": _("Write down what was done before the security incident is closed.")})
     row.closed_at = timezone.now()
     row.save(update_fields=["closed_at"])
     trail.record(Action.INCIDENT_CLOSED, by=by, about=row, notices=row.notices.count())
