@@ -1,0 +1,97 @@
+"""Killed between an act and its event, nothing is left: tried at every door that changes something, at each event of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+
+from audit import trail
+from tests.matrix.asking import Call, _enter, _send, call_for
+from tests.matrix.expect import ASKS_TO_SIGN_IN, OWN, ROLES, expected
+from tests.matrix.people import World
+from tests.matrix.rules import ANYBODY, API, PAGES, Kind, Rule
+
+pytestmark = pytest.mark.django_db
+# what changes by being called, whatever comes of it
+PASSING = {"django_session", "axes_accesslog", "axes_accessattempt"}
+MOST = 12  # events of one call
+ACTS = [rule for rule in (*PAGES, *API) if rule.method != "GET" and rule.ok in (200, 201, 202, 204, 302)]
+# they change what is one's own and nobody else's business; of a verification the event comes with its result
+SILENT = {"POST set_language", "POST accounts:preferences", "POST audit:keep_filter", "POST audit:verify"}
+
+
+class Killed(BaseException):
+    """As the process dies: nothing of ours catches it."""
+
+
+@contextmanager
+def killed_at(number: int, patch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """The event of this number is not written any more; how many were to be."""
+    seen: list[int] = []
+
+    def dies(write: Any) -> Any:
+        def instead(rows: Any) -> None:
+            for _ in rows if isinstance(rows, list) else [rows]:
+                seen.append(1)
+                if len(seen) == number:
+                    raise Killed
+            write(rows)
+
+        return instead
+
+    with patch.context() as here:
+        here.setattr(trail, "insert", dies(trail.insert))
+        here.setattr(trail, "insert_all", dies(trail.insert_all))
+        yield seen
+
+
+def fingerprint() -> dict[str, Any]:
+    """Every row of every table, as one number a table."""
+    found: dict[str, Any] = {}
+    with connection.cursor() as cursor:
+        cursor.execute("RESET ROLE")
+        for table in set(connection.introspection.table_names(cursor)) - PASSING:
+            cursor.execute(
+                f"SELECT count(*), coalesce(sum(hashtextextended((to_jsonb(t) - 'last_used_at')::text, 0)), 0) FROM {table} t"
+            )
+            found[table] = cursor.fetchone()
+        cursor.execute("SET ROLE web")
+    return found
+
+
+def whoever_may(rule: Rule) -> str:
+    """Somebody for whom the act succeeds."""
+    shut = ASKS_TO_SIGN_IN if rule.kind is Kind.PAGE and rule.see != ANYBODY else ()
+    people = [name for name in ROLES if name not in shut]
+    return next(name for name in people if expected(rule, name, OWN) == rule.ok)
+
+
+@pytest.mark.parametrize("rule", ACTS, ids=str)
+def test_without_its_event_nothing_happened(world: World, rule: Rule, monkeypatch: pytest.MonkeyPatch) -> None:
+    person = whoever_may(rule)
+    before = fingerprint()
+    for number in range(1, MOST):
+        written, after, status = _killed(world, rule, person, call_for(world, rule, person, OWN), number, monkeypatch)
+        changed = {table for table in before if before[table] != after[table]}
+        if written < number:  # it came through: all its events are there
+            assert status == rule.ok, f"{rule}: {status}"
+            assert number > 1 or not changed or str(rule) in SILENT, f"{rule}: {changed} had changed without an event"
+            break
+        assert changed == set(), f"{rule}: killed at event {number}, and {changed} had changed"
+
+
+def _killed(
+    world: World, rule: Rule, person: str, call: Call, number: int, patch: pytest.MonkeyPatch
+) -> tuple[int, dict[str, Any], int]:
+    """(how many events were to be written, what was there afterwards, the answer's status); then all as before."""
+    headers, status = _enter(world, rule.kind, person), 0
+    with transaction.atomic():
+        with killed_at(number, patch) as seen, suppress(Killed):
+            status = _send(call, headers).status
+        after = fingerprint()
+        transaction.set_rollback(True)
+    return len(seen), after, status
