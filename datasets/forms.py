@@ -143,9 +143,10 @@ class AskForm(forms.Form):
 
     def __init__(self, *args: Any, projects: Iterable[Project], **kwargs: Any) -> None:
         today = timezone.now().date()
-        kwargs.setdefault("initial", {"starts_on": today, "ends_on": today + timedelta(days=180)})
-        super().__init__(*args, **kwargs)
         self.projects = {row.code: row for row in projects}
+        usual = {"for_whom": next(iter(self.projects), ""), "starts_on": today, "ends_on": today + timedelta(days=180)}
+        kwargs.setdefault("initial", usual)
+        super().__init__(*args, **kwargs)
         mine = [(code, f"{row.title} ({code})") for code, row in self.projects.items()]
         self.fields["for_whom"].choices = [*mine, ("", _("for myself, in any project of mine"))]  # type: ignore[attr-defined]
 

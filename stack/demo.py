@@ -87,6 +87,33 @@ PROJECTS = (
     DemoProject("clima", "Modelos de Clima", ("gpu", "large")),
 )
 
+# one dataset, plainly invented, so that the pages of data have something to show
+DATASETS = (
+    {
+        "code": "torax-demo",
+        "project": "atlas",
+        "steward": "bruno",
+        "reader": "visao",
+        "asker": "ana",
+        "path": "/srv/var/projects/atlas/torax-demo/v1",
+        "why": "Treinar o segmentador de demonstração.",
+        "terms": "Dados inventados, de demonstração. Não tente reconhecer ninguém.",
+        "facts": {
+            "name": "Tórax (demonstração)",
+            "description": "Imagens inventadas de tórax, para mostrar o portal. Não há paciente nenhum.",
+            "classification": "sensitive",
+            "licence": "CC0 1.0",
+            "retention": "Até o fim da demonstração; depois é apagado.",
+            "is_listed": True,
+            "legal_basis": "11-II-c",
+            "controller": "Bancada Demo",
+            "processor": "Bancada Demo",
+            "ethics_not_applicable": "Dados inventados.",
+            "transfer": "no",
+        },
+    },
+)
+
 # site role -> directory group; the operators' group holds its people through a nested one
 SITE_GROUPS = {"operator": "bancada-operators", "auditor": "bancada-auditors"}
 NESTED = ("bancada-operators", "hpc-team")
@@ -121,4 +148,5 @@ def as_json() -> dict[str, object]:
             }
             for project in PROJECTS
         ],
+        "datasets": list(DATASETS),
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,8 @@ from access.roles import SiteRole
 from accounts.lookup import directory_entry
 from accounts.models import User
 from accounts.services.people import remember
+from datasets.models import Dataset
+from datasets.services import asking, registering, terms, versions
 from projects import services as projects
 from projects.models import Project
 from quotas import services as quotas
@@ -38,6 +40,8 @@ class Command(BaseCommand):
             _project(row)
         for row in table["people"]:
             _person(row)
+        for row in table.get("datasets", []):
+            _dataset(row)
         self.stdout.write(f"{len(table['projects'])} projects, {len(table['people'])} people")
 
 
@@ -66,3 +70,21 @@ def _person(row: dict[str, Any]) -> None:
         project = Project.objects.get(code=code)
         if not project.memberships.filter(user=user).exists():
             projects.add_member(project=project, user=user, role=role, by=None, why="demo")
+
+
+def _dataset(row: dict[str, Any]) -> None:
+    """Registered, approved, asked for by another project and given by its steward."""
+    if Dataset.objects.filter(code=row["code"]).exists():
+        return
+    home, reader = (Project.objects.get(code=row[name]) for name in ("project", "reader"))
+    steward, asker = (User.objects.get(username=row[name]) for name in ("steward", "asker"))
+    dataset = registering.register(project=home, steward=steward, by=None, code=row["code"], **row["facts"])
+    versions.add(dataset=dataset, label="v1", path=row["path"], by=steward, note="demo")
+    terms.put_in_force(dataset=dataset, text=row["terms"], by=steward)
+    registering.approve(dataset=dataset, by=steward)
+    today = timezone.now().date()
+    wish = asking.ask(
+        dataset=dataset, by=asker, project=reader, purpose="research", starts_on=today,
+        ends_on=today + timedelta(days=180), why=row["why"],
+    )  # fmt: skip
+    asking.approve(request=wish, by=steward, answer="demo")
