@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import structlog
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -18,13 +19,19 @@ from audit.services import canonical
 from audit.services.keys import key_id
 from audit.services.sealing import microseconds
 
+log = structlog.get_logger(__name__)
+
 
 @cache
 def public_keys() -> dict[str, Ed25519PublicKey]:
     """The sealer's keys, this one and earlier ones, by their names."""
     found = {}
     for path in settings.SEAL_PUBLIC_KEYS:
-        key = serialization.load_pem_public_key(Path(path).read_bytes())
+        try:
+            key = serialization.load_pem_public_key(Path(path).read_bytes())
+        except (OSError, ValueError) as error:  # the page says that there is none
+            log.error("no public key of the sealer", path=path, why=str(error))
+            continue
         if isinstance(key, Ed25519PublicKey):
             found[key_id(key)] = key
     return found
