@@ -75,8 +75,8 @@ def answer(asked: Asked) -> list[Could]:
 
 def rights_at(at: datetime) -> Rights:
     """The table in force then; of before the first that was written down, that first one; without any, today's."""
-    rows = RightsTable.objects
-    row = rows.filter(at__lte=at).order_by("-at", "-pk").first() or rows.order_by("at", "pk").first()
+    rows = list(RightsTable.objects.order_by("at", "pk"))
+    row = next((one for one in reversed(rows) if one.at <= at), rows[0] if rows else None)
     return Rights(row.project_roles, row.site_roles) if row else current()
 
 

@@ -34,7 +34,7 @@ _erasers: list[Eraser] = []
 def register(
     name: str, *, tell: Teller | None = None, hinder: Hindrance | None = None, erase: Eraser | None = None
 ) -> None:
-    """`tell(person)` gives sections, `hinder(person)` reasons, `erase(person, pseudonym)` replaces what the room has."""
+    """`tell(person)` gives sections, `hinder(person)` reasons; `erase(person, pseudonym)` replaces what a room has."""
     if tell is not None:
         _tellers[name] = tell
     if hinder is not None and hinder not in _hindrances:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Count, QuerySet, Subquery
+from django.db.models import Count, Exists, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 from django.utils import timezone
@@ -16,6 +16,7 @@ from access import gate
 from access.compiled import Fixed
 from access.permissions import Permission
 from access.roles import Role, grants_of
+from audit.models import GuestAuditor
 from cluster.models import Cluster
 from jobs.models import Job
 from projects.models import Membership
@@ -36,6 +37,7 @@ def frame(request: HttpRequest) -> dict[str, Any]:
         "frame": {
             "can_submit": SimpleLazyObject(lambda: any(line["can_submit"] for line in memberships)),
             "can_audit": gate.site_can(user, Permission.TRAIL_READ),
+            "reads_trail": SimpleLazyObject(lambda: _reads_trail(user, picture)),
             "can_operate": gate.site_can(user, Permission.CLUSTER_OPERATE),
             "theme": user.theme,
             "single_keys": user.single_keys,
@@ -43,13 +45,20 @@ def frame(request: HttpRequest) -> dict[str, Any]:
     }
 
 
+def _reads_trail(user: Any, picture: Any) -> bool:
+    """By a role on the site, or as a guest auditor."""
+    return gate.site_can(user, Permission.TRAIL_READ) or bool(picture and picture.is_guest)
+
+
 def _picture() -> Cluster | None:
     return Cluster.objects.first()
 
 
-def _with_active_jobs(owner: int) -> QuerySet[Cluster]:
+def _with_active_jobs(owner: int, now: datetime) -> QuerySet[Cluster]:
     own = Job.objects.filter(owner=owner).open().order_by().values("owner").annotate(n=Count("pk")).values("n")
-    return Cluster.objects.annotate(active_jobs=Coalesce(Subquery(own), 0)).order_by("pk")[:1]
+    guest = GuestAuditor.objects.filter(user_id=owner, starts_at__lte=now, ends_at__gt=now, ended_at=None)
+    rows = Cluster.objects.annotate(active_jobs=Coalesce(Subquery(own), 0), is_guest=Exists(guest))
+    return rows.order_by("pk")[:1]
 
 
 def _current(user: int, now: datetime) -> QuerySet[Membership]:
@@ -63,8 +72,9 @@ CURRENT = Fixed(_current)
 
 
 def _picture_for(user: Any) -> Any:
-    """The cluster with `active_jobs`, how many of the person's own are not over: one query for every page."""
-    return PICTURE.first(owner=user.pk)
+    """The cluster with `active_jobs`, how many of the person's own are not over, and whether they are a guest auditor:
+    one query for every page."""
+    return PICTURE.first(owner=user.pk, now=timezone.now())
 
 
 def _memberships(user: Any) -> list[dict[str, Any]]:

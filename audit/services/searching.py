@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Max, Min, Q
+from django.db.models import BigIntegerField, Max, Min, Q, Subquery, Value
+from django.db.models.functions import Coalesce
 
 from audit import identities, things
 from audit.models import AuditEvent, EventQuerySet, Identity
@@ -63,19 +64,21 @@ class Search:
         """Times, and the numbers they lie between: the list goes by number and need not look at what is outside."""
         found: dict[str, Any] = {}
         if self.since:
-            found |= {"at__gte": self.since, "pk__gte": _bound(self.since, Min("pk"), "at", 2**62)}
+            found |= {"at__gte": self.since, "pk__gte": _bound(self.since, "pk", {"at__gte": self.since}, "at", 2**62)}
         if self.until:
-            found |= {"at__lt": self.until, "pk__lte": _bound(self.until, Max("pk"), "-at", 0)}
+            found |= {"at__lt": self.until, "pk__lte": _bound(self.until, "-pk", {"at__lt": self.until}, "-at", 0)}
         return Q(**found)
 
 
-def _bound(at: datetime, end: Min | Max, order: str, none: int) -> int:
-    """The lowest number that may lie at or after a moment (Min), or the highest before it (Max)."""
-    near = AuditEvent.objects.filter(at__gte=at - APART, at__lt=at + APART).aggregate(n=end)["n"]
-    if near is not None:
-        return int(near)
-    beyond = {"at__gte" if isinstance(end, Min) else "at__lt": at}
-    return AuditEvent.objects.filter(**beyond).order_by(order).values_list("pk", flat=True).first() or none
+def _bound(at: datetime, order: str, beyond: dict[str, Any], by: str, none: int) -> Coalesce:
+    """The lowest number that may lie at or after a moment (ordered by "pk"), or the highest before it ("-pk"): among
+    those written near it, else the next one by time."""
+    rows = AuditEvent.objects
+    near = rows.filter(at__gte=at - APART, at__lt=at + APART).order_by().values(one=Value(1))
+    end = near.annotate(n=Min("pk") if order == "pk" else Max("pk")).values("n")
+    return Coalesce(
+        Subquery(end), Subquery(rows.filter(**beyond).order_by(by).values("pk")[:1]), Value(none, BigIntegerField())
+    )
 
 
 def _newest(rows: EventQuerySet, asked: list[list[Q]], most: int) -> list[AuditEvent]:

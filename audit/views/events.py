@@ -63,7 +63,8 @@ def page(request: HttpRequest, *, project: Any = None, may: scope.Scope | None =
     }
     if request.htmx:  # type: ignore[attr-defined]
         return render(request, "audit/_table.html", context)
-    context |= {"saved": desk.kept(request.user) if may else [], "query": query_of(asked)}
+    query = query_of(asked)  # one's filters are offered where none is in force
+    context |= {"saved": desk.kept(request.user) if may and not query else [], "query": query}
     context |= _taking_out(project, whole=whole)
     return render(request, "audit/list.html", context)
 

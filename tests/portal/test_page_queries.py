@@ -16,6 +16,9 @@ MOST = 8
 READS = ("SELECT", "(SELECT", "SAVEPOINT", "RELEASE")
 RECORDED = {
     "/audit/",
+    "/audit/?who=ana&since=2026-01-01",
+    "/audit/seals",
+    "/audit/access?at=2026-03-12",
     "/projects/seg-rm/trail",
     "/jobs/{eval-atlas}?tab=events",
 }  # reading the trail is an event itself
@@ -59,6 +62,14 @@ PAGES = [
     ("operator", "/operate/requests"),
     ("researcher", "/cluster/"),
     ("auditor", "/audit/"),
+    ("auditor", "/audit/?who=ana&since=2026-01-01"),
+    ("auditor", "/audit/seals"),
+    ("auditor", "/audit/verify"),
+    ("auditor", "/audit/retention"),
+    ("auditor", "/audit/holds"),
+    ("auditor", "/audit/guests"),
+    ("auditor", "/audit/people"),
+    ("auditor", "/audit/access?at=2026-03-12"),
     ("researcher", "/sessions"),
     ("researcher", "/tokens"),
     ("researcher", "/preferences"),
