@@ -24,6 +24,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from accounts import admission, lookup, pace
+from datasets.services import registering
 from jobs.services import reading
 from logs.chunks import Chunk
 from portal.wsgi import application
@@ -86,10 +87,44 @@ OPERATIONS = (
     "withdraw_allocation",
     "differences",
     "resolve",
+    "datasets",
+    "register_dataset",
+    "dataset",
+    "change_dataset",
+    "approve_dataset",
+    "retire_dataset",
+    "change_steward",
+    "dataset_versions",
+    "add_dataset_version",
+    "withdraw_dataset_version",
+    "dataset_terms",
+    "change_terms",
+    "accept_terms",
+    "dataset_requests",
+    "ask_dataset",
+    "give_dataset",
+    "turn_down_dataset",
+    "withdraw_dataset_request",
+    "dataset_permissions",
+    "revoke_dataset",
+    "dataset_uses",
+    "agreements",
+    "add_agreement",
+    "agreement",
+    "change_agreement",
+    "end_agreement",
+    "do_duty",
+    "incidents",
+    "open_incident",
+    "incident",
+    "change_incident",
+    "notify_incident",
+    "close_incident",
 )
 BY_OPERATOR = {
     "open_project", "change_project", "archive_project", "reopen_project", "project_requests", "refuse_project", "create_allocation", "change_allocation", "close_allocation", "decide",
-    "differences", "resolve",
+    "differences", "resolve", "incidents", "open_incident", "incident", "change_incident", "notify_incident",
+    "close_incident",
 }  # fmt: skip
 EXAMPLES = int(os.environ.get("BANCADA_FUZZ_EXAMPLES", "12"))  # of each kind, for each operation
 BOUNDED = settings(
@@ -123,6 +158,10 @@ def world(db: None, monkeypatch: pytest.MonkeyPatch, settings: Any) -> Iterator[
     monkeypatch.setattr(pace, "MOST", 10**6)
     world = make_world(gpus_at_once=None, gpu_minutes=None, longest_minutes=None)
     world.accepted()
+    registering.register(  # of the project's code, so that one aim finds either
+        project=world.project, steward=world.person("pi"), by=None, code=world.project.code, name="Atlas",
+        description="Scans.", licence="CC0", retention="For ever.",
+    )  # fmt: skip
     with signals_off():
         yield world
 
