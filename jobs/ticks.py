@@ -75,5 +75,6 @@ def _tick(key: str, name: str | Promise, seen: Mapping[str, Any] | None) -> Tick
     if seen.get("ok"):
         return Tick(name, "ok")
     missing = tuple(map(str, seen.get("missing") or ()))
-    said = gettext(seen["words"]) if seen.get("words") else str(_ABSENT[key]) % {"logins": ", ".join(missing)}
+    words = gettext(seen["words"]) if seen.get("words") else str(_ABSENT[key])
+    said = words.replace("%(logins)s", ", ".join(missing))
     return Tick(name, "absent", said, str(seen.get("command") or ""), missing)

@@ -20,10 +20,11 @@ from jobs.models import Handover, HandoverOutcome, Intent, IntentKind, Job, Phas
 from jobs.services import data, outcomes, people, recording, submissions
 from jobs.states import is_over
 from quotas import services as quotas
-from slurm.contract import JobRecord, Refused, SlurmError
+from slurm.contract import JobRecord, Refused, SlurmError, Unreachable
 
 log = structlog.get_logger(__name__)
 PATIENCE = 20  # tries before an intent is left to an administrator
+AWAY = timedelta(seconds=15)  # until the next try where Slurm or the directory is not there
 SURE = 4  # looks after which a waiting job without a hold has been released, and is not just about to be held
 RELEASED_BY_HAND = "It was released in Slurm by hand and goes on there as number {number}."
 _UNSETTLED = (HandoverOutcome.UNKNOWN, HandoverOutcome.TRYING)
@@ -56,7 +57,11 @@ def _one(pk: UUID) -> bool:
         intent.save(update_fields=["tries", "next_try_at"])
     try:
         result = _ACTS[IntentKind(intent.kind)](intent)
-    except (NotYet, SlurmError, DirectoryDown) as error:
+    except (Unreachable, DirectoryDown) as error:  # nobody was asked: that is no try
+        Intent.objects.filter(pk=intent.pk).update(tries=intent.tries - 1, next_try_at=timezone.now() + AWAY)
+        log.info("intent not tried", intent=str(intent.pk), kind=intent.kind, why=str(error))
+        return False
+    except (NotYet, SlurmError) as error:
         log.info("intent not settled", intent=str(intent.pk), kind=intent.kind, why=str(error))
         return False
     with transaction.atomic():

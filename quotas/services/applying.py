@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import structlog
 from django.conf import settings
@@ -128,15 +129,21 @@ class _Result:
     error: str
 
 
-@transaction.atomic
 def _keep(project: Project, result: _Result, logins: Sequence[str]) -> None:
+    """The look at groups and folders comes first: shared storage may hang, and must not with rows locked."""
+    error = result.error[:500]
+    _save(project, result, ticks.verify(project, logins, queue=error), error)
+
+
+@transaction.atomic
+def _save(project: Project, result: _Result, looked: dict[str, Any], error: str) -> None:
     now = timezone.now()
     row, _new = Enforcement.objects.select_for_update().get_or_create(project=project)
-    told, row.error = row.error, result.error[:500]
+    told, row.error = row.error, error
     row.checked_at, row.seen, row.differences = now, seen.keep(result.there), []
     if not row.error:
         row.change_applied, row.digest, row.applied_at = project.change, digest(result.goal), now
-    row.ticks, row.looked_at = ticks.verify(project, logins, queue=row.error), now
+    row.ticks, row.looked_at = looked, now
     row.save()
     lines = [seen.step_line(step) for step in result.steps]
     if lines and not row.error:

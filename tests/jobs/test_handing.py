@@ -507,3 +507,16 @@ def test_a_release_that_failed_shows_the_hold(
     job.refresh_from_db()
     assert (job.phase, job.state) == (Phase.ACCEPTED, State.HELD)
     assert Intent.objects.get().kind == IntentKind.RELEASE and events(Action.JOB_RELEASED) == 0
+
+
+def test_while_slurm_is_away_an_intent_is_not_used_up(bench: Bench, cluster: fake.Cluster) -> None:
+    job = bench.submit()
+    handing.hand_over()
+    services.cancel(job=job, by=bench.user)
+    cluster.go_down()
+    for _ in range(intents.PATIENCE + 2):
+        Intent.objects.update(next_try_at=timezone.now())
+        assert intents.carry_out() == 0
+    cluster.come_up()
+    Intent.objects.update(next_try_at=timezone.now())
+    assert intents.carry_out() == 1 and cluster.every_job[0].is_over
