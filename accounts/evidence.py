@@ -62,7 +62,7 @@ def tokens(asked: Asked, _rights: Rights) -> Iterator[Could]:
 def told(person: User) -> Iterator[Section]:
     """The account, its sessions and tokens."""
     yield Section(
-        _("Account"), "accounts_user", _("to know who signs in; copied from the institutional directory"),
+        _("Person"), "accounts_user", _("to know who signs in; copied from the institutional directory"),
         (_("sign-in"), _("name"), _("mail"), _("user number"), _("directory id"), _("first seen"), _("open")),
         ((person.username, person.display_name, person.email, person.uid_number, str(person.directory_id or ""),
           person.date_joined, person.is_active),),

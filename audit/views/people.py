@@ -78,5 +78,5 @@ def _ask(request: HttpRequest, person: Any) -> str:
         return _("Not now: %(reasons)s.") % {"reasons": str(error)}
     except pseudonyms.Done:
         return _("This person has a pseudonym already.")
-    messages.success(request, _("The account is “%(name)s” from now on.") % {"name": row.pseudonym})
+    messages.success(request, _("The sign-in is “%(name)s” from now on.") % {"name": row.pseudonym})
     return ""
