@@ -16,6 +16,8 @@ from accounts.models import User
 from audit import trail
 from audit.actions import Action
 from cluster.models import Cluster, Node
+from datasets.models import DatasetUse
+from datasets.services import asking, incidents, registering, terms, versions
 from jobs.models import Handover, Job, Run
 from jobs.states import Phase, State
 from projects.models import Project
@@ -64,9 +66,35 @@ def build() -> Bench:
     Node.objects.filter(name="gpu01").update(states=["MIXED"], gpus_allocated=4, cpus_allocated=32)
     Node.objects.filter(name="cpu01").update(states=["IDLE", "DRAIN"], reason="disk replaced")
     running = jobs["train-unet-v3"]
+    data(project, people, running)
     trail.record(Action.LOG_READ, by=people["pi"], about=running, project=project)
     trail.record(Action.JOB_CANCEL_ASKED, by=people["auditor"], about=running, project=project, outcome="refused")
     return Bench(people, jobs, {name: session(person) for name, person in people.items()})
+
+
+def data(project: Project, people: dict[str, User], used_by: Job) -> None:
+    """A dataset with all that its pages show: a version, terms, a permission, a request and a use; and an incident."""
+    today = timezone.now().date()
+    row = registering.register(
+        project=project, steward=people["pi"], by=None, code="torax", name="Tórax", description="Invented scans.",
+        classification="sensitive", licence="CC0", retention="Until 2030.", legal_basis="11-II-c", controller="Demo",
+        processor="Demo", ethics="CAAE 0", transfer="no", is_listed=True,
+    )  # fmt: skip
+    version = versions.add(dataset=row, label="v1", path="/srv/data/torax/v1", by=people["pi"])
+    terms.put_in_force(dataset=row, text="Be careful.", by=people["pi"])
+    registering.approve(dataset=row, by=people["pi"])
+    facts = {"purpose": "research", "starts_on": today, "ends_on": today + timedelta(days=90), "why": "For the paper."}
+    asked = asking.ask(dataset=row, by=people["researcher"], project=project, **facts)
+    grant = asking.approve(request=asked, by=people["pi"])
+    asking.ask(dataset=row, by=people["newcomer"], **facts)
+    DatasetUse.objects.create(
+        job=used_by.pk, job_name=used_by.name, dataset=row, version=version, grant=grant, project=project,
+        user=people["researcher"], purpose="research", access="read", started_at=used_by.started_at,
+    )  # fmt: skip
+    incidents.open_one(
+        by=people["operator"], title="A copy was left open", what="A folder was open.", known_at=timezone.now(),
+        subjects="Patients of the demo.", datasets=[row],
+    )  # fmt: skip
 
 
 def job(
