@@ -131,7 +131,7 @@ class Action(TextChoices):
     HOLD_PLACED = "hold.placed", _("legal hold placed")
     HOLD_LIFTED = "hold.lifted", _("legal hold lifted")
     ACCESS_ASKED = "access.asked", _("who could see or use what was looked up")
-    PERSON_REPORTED = "person.reported", _("what is held on a person was looked up")
+    PERSON_REPORTED = "person.reported", _("what is kept on a person was looked up")
     PSEUDONYM_ASKED = "person.pseudonym_asked", _("a person's data is to be replaced by a pseudonym")
     PSEUDONYM_GIVEN = "person.pseudonymised", _("a person's data was replaced by a pseudonym")
     GUEST_ADMITTED = "guest.admitted", _("guest auditor admitted")

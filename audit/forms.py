@@ -75,7 +75,7 @@ class HoldForm(PeriodForm):
     person = forms.CharField(label=_("Person (sign-in)"), max_length=150, required=False)
     project = forms.CharField(label=_("Project (code)"), max_length=40, required=False)
     dataset = forms.CharField(label=_("Dataset (code)"), max_length=60, required=False)
-    ends_at = DayField(label=_("Held until"), help_text=_("Empty: until somebody lifts it."))
+    ends_at = DayField(label=_("Kept until"), help_text=_("Empty: until somebody lifts it."))
     field_order = ("reason", "person", "project", "dataset", "since", "until", "ends_at")
 
     def clean_person(self) -> Any:

@@ -41,7 +41,7 @@ def told(person: User) -> Iterator[Section]:
     rows = Job.objects.filter(owner=person).order_by("project__code").values_list("project__code")
     counted = rows.annotate(n=Count("pk"), first=Min("created_at"), last=Max("created_at"))
     yield Section(
-        _("Jobs"), "jobs_job, quotas_usage", _("to account for what the institution's computers were used for; scripts "
+        _("Jobs"), "jobs_job, quotas_usage", _("to show what the institution's computers were used for; scripts "
         "and logins stay with them and in Slurm's accounting"),
         (_("project"), _("jobs"), _("first"), _("last")), tuple(counted),
     )  # fmt: skip

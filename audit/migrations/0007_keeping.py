@@ -86,7 +86,7 @@ class Migration(migrations.Migration):
                 ("until", models.DateTimeField(null=True, blank=True, verbose_name="events until")),
                 ("placed_at", models.DateTimeField(default=django.utils.timezone.now)),
                 ("placed_by_id", models.BigIntegerField(null=True, blank=True)),
-                ("ends_at", models.DateTimeField(null=True, blank=True, verbose_name="held until")),
+                ("ends_at", models.DateTimeField(null=True, blank=True, verbose_name="kept until")),
                 ("lifted_at", models.DateTimeField(null=True, blank=True)),
                 ("lifted_by_id", models.BigIntegerField(null=True, blank=True)),
                 ("lifted_why", models.CharField(blank=True, max_length=300)),

@@ -70,7 +70,7 @@ class LegalHold(models.Model):
     until = models.DateTimeField(_("events until"), null=True, blank=True)
     placed_at = models.DateTimeField(default=timezone.now)
     placed_by_id = models.BigIntegerField(null=True, blank=True)
-    ends_at = models.DateTimeField(_("held until"), null=True, blank=True)
+    ends_at = models.DateTimeField(_("kept until"), null=True, blank=True)
     lifted_at = models.DateTimeField(null=True, blank=True)
     lifted_by_id = models.BigIntegerField(null=True, blank=True)
     lifted_why = models.CharField(max_length=300, blank=True)

@@ -29,7 +29,7 @@ KINDS: dict[str, tuple[str | Promise, str | Promise]] = {
     RetentionClass.GOVERNANCE: (gettext_lazy("Governance"), gettext_lazy("people, projects, roles, allocations")),
     RetentionClass.DATA: (gettext_lazy("Data"), gettext_lazy("datasets, permissions to use them, their use")),
     RetentionClass.TRAIL: (gettext_lazy("Trail"), gettext_lazy("exports, retention, holds, pseudonyms")),
-    RetentionClass.INCIDENT: (gettext_lazy("Security incidents"), gettext_lazy("incidents and alarms")),
+    RetentionClass.INCIDENT: (gettext_lazy("Security incidents"), gettext_lazy("security incidents and alarms")),
     RetentionClass.OPERATOR: (gettext_lazy("Administration"), gettext_lazy("administrators' acts, differences")),
 }
 

@@ -10,7 +10,6 @@ from urllib.parse import quote
 
 from django import template
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.formats import localize
 from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString
@@ -20,6 +19,7 @@ from django.utils.translation import gettext as _
 from access.roles import Role, SiteRole
 from audit.could import Could
 from audit.models import AuditEvent
+from portal.templatetags.ui import exact
 
 register = template.Library()
 
@@ -77,7 +77,7 @@ def cell(value: Any) -> str:
         case bool():
             return _("yes") if value else _("no")
         case datetime():
-            return localize(timezone.localtime(value))
+            return exact(value)
         case None | "":
             return "–"
     return str(value)
