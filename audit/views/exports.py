@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -10,6 +12,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -129,8 +132,26 @@ def shown(request: HttpRequest, pk: UUID, *, project: Any = None) -> HttpRespons
                                  "again": _address("export", project, row.pk)}  # fmt: skip
     if request.htmx:  # type: ignore[attr-defined]
         return render(request, "audit/_export.html", context)
-    asker = get_user_model()._default_manager.filter(pk=row.asked_by_id or 0).first()
-    return render(request, "audit/export.html", context | {"asker": asker, "gaps": unseen.gaps()})
+    people = get_user_model()._default_manager.in_bulk({row.asked_by_id or 0, *row.wanted.get("people", [])})
+    context |= {"asker": people.get(row.asked_by_id or 0), "filter": _in_words(row, people), "gaps": unseen.gaps()}
+    return render(request, "audit/export.html", context)
+
+
+def _in_words(row: Export, people: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
+    """The filter as it was asked for; numbers where no name is known here."""
+    labels = {name: field.label for name, field in ExportForm.base_fields.items()}
+    labels |= {"people": labels["who"], "projects": labels["project"], "datasets": labels["dataset"],
+               "addresses": labels["address"]}  # fmt: skip
+    said = row.asked_for
+    if "people" in said:
+        said["people"] = [people[number].get_username() if number in people else number for number in said["people"]]
+    for name in ("people", "projects", "datasets", "addresses"):
+        if name in said:
+            said[name] = ", ".join(map(str, said[name])) or "–"
+    for name in ("since", "until"):
+        if name in said:
+            said[name] = timezone.localtime(datetime.fromisoformat(said[name])).strftime("%Y-%m-%d %H:%M")
+    return [(labels[name], value) for name, value in said.items() if name != "project_id"]
 
 
 def sent(request: HttpRequest, pk: UUID, *, project: Any = None) -> HttpResponseBase:

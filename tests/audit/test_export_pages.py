@@ -75,6 +75,15 @@ def test_a_part_of_the_form_says_how_much_it_will_be(place: Any, roles: Roles) -
     assert AuditEvent.objects.count() == before
 
 
+def test_the_page_says_the_filter_in_words(place: Any) -> None:
+    client = signed_in(place[0])
+    fields = {"form": "csv", "who": "davi", "since": "2026-01-01", "action": "log.read", "address": "192.0.2.7"}
+    answer = client.post(reverse("audit:new_export"), fields)
+    assert b"".join(answer.streaming_content).count(b'"log.read"') == 15  # type: ignore[attr-defined]
+    page = client.get(reverse("audit:export", args=[Export.objects.get().pk])).content.decode()
+    assert ": davi" in page and ": 2026-01-01 00:00" in page and ": log.read" in page
+
+
 @pytest.mark.parametrize("fields", [{"form": "pdf"}, {"form": "csv", "since": "x"}, {"form": "csv", "action": "no.such"},
                                     {"form": "csv", "since": "2026-03-02", "until": "2026-03-01"}])  # fmt: skip
 def test_what_cannot_be_is_said_beside_its_field(place: Any, fields: dict[str, str], roles: Roles) -> None:
