@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from django.utils.functional import Promise
-from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
 from accounts.evidence import open_at
@@ -41,7 +40,7 @@ def hindrances(person: User) -> Iterator[str | Promise]:
     """Whoever is in a project is somebody there."""
     codes = Membership.objects.active().filter(user=person).values_list("project__code", flat=True)
     if codes:
-        yield _now("is in projects: %(codes)s") % {"codes": ", ".join(sorted(codes))}
+        yield _("is in projects: %(codes)s") % {"codes": ", ".join(sorted(codes))}
 
 
 def told(person: User) -> Iterator[Section]:

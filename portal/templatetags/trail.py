@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 from access.roles import Role, SiteRole
 from audit.could import Could
 from audit.models import AuditEvent
-from portal.templatetags.ui import exact
+from portal.templatetags.ui import day, exact
 
 register = template.Library()
 
@@ -54,6 +54,23 @@ def hex(value: bytes | memoryview | None) -> str:
 def moment(text: str) -> datetime:
     """A time as PostgreSQL writes it in JSON."""
     return datetime.fromisoformat(text)
+
+
+@register.filter
+def last_day(moment: datetime) -> str:
+    """Of a period that ends with this moment, which is not in it."""
+    return day(moment - timedelta(seconds=1))
+
+
+@register.filter
+def spelled(value: Any) -> str:
+    """A value of an event's detail: lists with commas, pairs as before and after."""
+    match value:
+        case dict():
+            return ", ".join(f"{name}: {spelled(one)}" for name, one in value.items())
+        case list():
+            return ", ".join(spelled(one) for one in value)
+    return str(localize(value))
 
 
 @register.simple_tag
