@@ -8,3 +8,9 @@ class DatasetsConfig(AppConfig):
 
     name = "datasets"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """What the trail asks of datasets."""
+        from datasets import evidence
+
+        evidence.register()

@@ -107,7 +107,8 @@ def _request(options: argparse.Namespace) -> dict[str, Any]:
         raise Trouble(f"{source}: {error}") from error
     options.name = options.name or ("stdin" if source == "-" else Path(source).stem)
     request = {name: getattr(options, name) for name in _FIELDS if getattr(options, name) is not None}
-    return request | {"script": script} | ({"environment": variables} if variables else {})
+    wanted = {"environment": variables, "datasets": options.dataset}
+    return request | {"script": script} | {name: value for name, value in wanted.items() if value}
 
 
 def _log(portal: Portal, options: argparse.Namespace) -> int:
@@ -183,6 +184,9 @@ def _submit_options(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--cpus", type=int, help="CPUs per node")
     verb.add_argument("--memory-gb", type=int, help="memory per node, GiB")
     verb.add_argument("--time", type=int, dest="time_limit_minutes", metavar="MINUTES", help="time limit")
+    verb.add_argument(
+        "--dataset", action="append", default=[], metavar="CODE[@VERSION]", help="a dataset the job uses"
+    )
     verb.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="a variable for the job")
     ends = verb.add_mutually_exclusive_group()
     ends.add_argument("--follow", action="store_true", help="print its output until it is over; end with its exit code")

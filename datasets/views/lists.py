@@ -15,7 +15,7 @@ from access import gate
 from access.permissions import Permission
 from accounts.http import SignedInRequest
 from datasets import reports
-from datasets.models import Dataset, DatasetUse, Grant, GrantRequest
+from datasets.models import Agreement, Dataset, DatasetUse, Grant, GrantRequest
 from projects.models import Membership, Project, RequestState
 
 MOST = 200
@@ -89,7 +89,8 @@ def of_project(request: SignedInRequest, code: str) -> HttpResponse:
     until = Grant.objects.in_force().filter(project=project, dataset=OuterRef("pk")).order_by("-ends_on")
     found = list(rows.annotate(until=Subquery(until.values("ends_on")[:1]))[:MOST])
     may_lead = gate.can(project, request.user, Permission.PROJECT_LEAD)
-    context = {"project": project, "rows": found, "may_lead": may_lead}
+    agreements = list(Agreement.objects.filter(project=project)[:20])
+    context = {"project": project, "rows": found, "may_lead": may_lead, "agreements": agreements}
     return render(request, "datasets/_of_project.html", context)
 
 
