@@ -6,10 +6,12 @@ import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from uuid import UUID
 
+from accounts.models import User
 from jobs.models import Job
 from jobs.states import State
 from projects.models import Membership, Project
 from quotas.models import Allocation, Share
+from quotas.services import limits
 from quotas.services import preview as trial
 from quotas.services.wanted import SUBMITTERS
 from slurm.steps import Step
@@ -52,6 +54,7 @@ class _Rows:
     project: Project
     submitters: frozenset[int]
     shares: dict[tuple[int, int], Share]
+    spent: dict[tuple[int, str, int], int] = dataclasses.field(default_factory=dict)
 
     @classmethod
     def of(cls, project: Project) -> _Rows:
@@ -73,7 +76,29 @@ class _Rows:
         if job.allocation is None:
             return ""
         share = self.shares.get((job.allocation_id or 0, job.owner_id or 0))
-        return _of_allocation(job.allocation, job) or (_of_limits(share, job) if share else "")
+        by_limits = _of_allocation(job.allocation, job) or (_of_limits(share, job) if share else "")
+        return by_limits or ("gpu_minutes" if self._lasts_too_long(job.allocation, share, job) else "")
+
+    def _lasts_too_long(self, allocation: Allocation, share: Share | None, job: Job) -> bool:
+        """Whether the job may use more hours than are left: of all, of its GPU type, of its owner's share."""
+        asked = job.total_gpus * (job.time_limit_minutes or 0)
+        of_type = allocation.gpu_minutes_by_type.get(job.gpu_type)
+        return bool(asked) and (
+            _over(_left(allocation.gpu_minutes, allocation.used_gpu_minutes), asked)
+            or (of_type is not None and _over(_left(of_type, self._used(allocation, gpu_type=job.gpu_type)), asked))
+            or (
+                share is not None
+                and share.gpu_minutes is not None
+                and _over(_left(share.gpu_minutes, self._used(allocation, user=job.owner)), asked)
+            )
+        )
+
+    def _used(self, allocation: Allocation, *, gpu_type: str = "", user: User | None = None) -> int:
+        """GPU-minutes booked, asked for once."""
+        key = (allocation.pk, gpu_type, user.pk if user else 0)
+        if key not in self.spent:
+            self.spent[key] = limits.used_minutes(allocation, gpu_type=gpu_type, user=user)
+        return self.spent[key]
 
 
 def _of_allocation(allocation: Allocation, job: Job) -> str:
@@ -83,18 +108,19 @@ def _of_allocation(allocation: Allocation, job: Job) -> str:
         return "partition"
     if _over(allocation.gpus_by_type.get(job.gpu_type), job.total_gpus):
         return "gpus_at_once"
-    left = None if allocation.gpu_minutes is None else max(0, allocation.gpu_minutes - allocation.used_gpu_minutes)
-    if job.total_gpus and _over(left, job.total_gpus * (job.time_limit_minutes or 0)):
-        return "gpu_minutes"
     return _of_limits(allocation, job)
 
 
-def _of_limits(limits: Allocation | Share, job: Job) -> str:
-    if _over(limits.gpus_at_once, job.total_gpus):
+def _of_limits(row: Allocation | Share, job: Job) -> str:
+    if _over(row.gpus_at_once, job.total_gpus):
         return "gpus_at_once"
-    if _over(limits.longest_minutes, job.time_limit_minutes or 0):
+    if _over(row.longest_minutes, job.time_limit_minutes or 0):
         return "longest_minutes"
-    return "jobs_running" if limits.jobs_running == 0 else ""
+    return "jobs_running" if row.jobs_running == 0 else ""
+
+
+def _left(limit: int | None, used: int) -> int | None:
+    return None if limit is None else max(0, limit - used)
 
 
 def _over(limit: int | None, asked: int) -> bool:

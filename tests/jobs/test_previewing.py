@@ -45,6 +45,8 @@ def waiting(bench: Bench, cluster: fake.Cluster) -> Any:
         ({"gpus_by_type": {"a100": 1}}, "gpus_at_once"),
         ({"longest_minutes": 30}, "longest_minutes"),
         ({"gpu_minutes": 100}, "gpu_minutes"),
+        ({"gpu_minutes_by_type": {"a100": 100}}, "gpu_minutes"),
+        ({"gpu_minutes_by_type": {"h100": 100}}, None),
         ({"partitions": ["prep"]}, "partition"),
         ({"jobs_running": 0}, "jobs_running"),
         ({"gpus_at_once": 2}, None),
@@ -70,6 +72,15 @@ def test_removing_somebody_stops_them_and_names_their_jobs(bench: Bench, waiting
     assert [name for _job, name in found.blocked] == ["member"]
     assert {(step.kind, step.user) for step in found.steps} >= {(Kind.STOP_USER, bench.user.username)}
     assert bench.user.memberships.filter(ends_at=None).exists()
+
+
+@pytest.mark.parametrize(("minutes", "blocks"), [(100, True), (120, False)])
+def test_a_share_of_hours_names_the_jobs_it_blocks(bench: Bench, waiting: Any, minutes: int, blocks: bool) -> None:
+    found = previewing.preview(
+        bench.project,
+        lambda: quotas.set_share(allocation=bench.allocation, user=bench.user, by=None, gpu_minutes=minutes),
+    )
+    assert [name for _job, name in found.blocked] == (["gpu_minutes"] if blocks else [])
 
 
 def test_archiving_closes_all(bench: Bench, waiting: Any) -> None:
