@@ -23,11 +23,12 @@ JOIN people ON people.n = g * 7919 %% people.all_of_them"""
 _JOBS = """
 INSERT INTO jobs_job (id, cluster_id, project_id, owner_id, owner_login, allocation_id, source, created_at, name, partition,
   gpu_type, gpus, nodes, cpus, memory_mb, time_limit_minutes, script, environment, digest, phase, state, slurm_states, reason,
-  refusal, slurm_job_id, accepted_at, started_at, ended_at, node_list, allocated_gpus, exit_code, exit_signal, seen_at, change)
+  refusal, slurm_job_id, accepted_at, started_at, ended_at, node_list, allocated_gpus, exit_code, exit_signal, seen_at, change,
+  datasets)
 SELECT job, (SELECT min(id) FROM cluster_cluster), project_id, user_id, username, allocation_id, 'portal', made, 'seed-' || g,
   'gpu', 'a100', 1 + g % 4, 1, 4, 16384, 600, E'#!/bin/bash\npython3 train.py\n', '{}', md5(g::text), 'ended',
   CASE WHEN failed THEN 'failed' ELSE 'completed' END, ARRAY[CASE WHEN failed THEN 'FAILED' ELSE 'COMPLETED' END], '', '',
-  10000000 + g, made, started, ended, 'gpu01', 1 + g % 4, CASE WHEN failed THEN 1 ELSE 0 END, 0, ended, 4 FROM seed"""
+  10000000 + g, made, started, ended, 'gpu01', 1 + g % 4, CASE WHEN failed THEN 1 ELSE 0 END, 0, ended, 4, '[]' FROM seed"""
 _HANDOVERS = """
 INSERT INTO jobs_handover (id, job_id, cluster_id, attempt, token, outcome, began_at, error, slurm_job_id, submit_time, uid,
   run_submit_time, working_directory, stdout_path, stderr_path, accepted_at, released_at, ticket, ticket_expires_at,
