@@ -84,7 +84,7 @@ class History:
         try:
             with transaction.atomic():
                 acts.get(what, lambda: None)()
-        except (projects.AlreadyMember, projects.LastPI, projects.NotMember, accounts.Closed):
+        except (projects.AlreadyMember, projects.LastPI, projects.NotMember, projects.PastExpiry, accounts.Closed):
             pass
         time.sleep(0.001)
         self.moments.append(timezone.now())
