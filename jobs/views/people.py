@@ -13,7 +13,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_http_methods
 
 from access.errors import NotFound, Refused
 from access.permissions import Permission
@@ -123,12 +123,14 @@ def _page(
 
 
 @login_required
-@require_POST
+@require_http_methods(["GET", "POST"])
 def change(request: SignedInRequest, code: str, login: str) -> HttpResponse:
     """Another role, another last day."""
     project, rows = _one(request, code, login)
     if not project.may_manage:
         raise Refused(Permission.MEMBER_MANAGE, "projects.membership", {"code": code, "login": login})
+    if request.method == "GET":  # read again, or gone back to
+        return redirect("projects:member", code, login)
     form = RoleForm(request.POST, with_pi=project.may_lead)
     if form.is_valid() and previews.EDIT not in request.POST:
         try:
@@ -181,10 +183,12 @@ def _over() -> Membership:
 
 
 @login_required
-@require_POST
+@require_http_methods(["GET", "POST"])
 def remove(request: SignedInRequest, code: str, login: str) -> HttpResponse:
     """The end of a membership, somebody else's or one's own."""
     project, rows = _one(request, code, login)
+    if request.method == "GET":
+        return redirect("projects:member", code, login)
     form = RemoveForm(request.POST)
     if form.is_valid() and previews.EDIT not in request.POST:
         try:
