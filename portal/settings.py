@@ -207,7 +207,8 @@ if MAIL_IS_ON:
 # --- the sealer of the trail (manage.py seal) ---------------------------------------------------------------------
 SEAL_KEY: str = env.str("BANCADA_SEAL_KEY", default="")  # Ed25519, PEM; readable by the sealer alone
 SEAL_FILE: str = env.str("BANCADA_SEAL_FILE", default="")  # checkpoints are appended here: a mount of another host
-SEAL_PUBLIC_KEYS: list[str] = env.list("BANCADA_SEAL_PUBLIC_KEYS", default=[])  # PEM files: of this key, of earlier ones
+# PEM files: the public half of this key, and of earlier ones
+SEAL_PUBLIC_KEYS: list[str] = env.list("BANCADA_SEAL_PUBLIC_KEYS", default=[])
 # between asking for a pseudonym and the names beside the trail being gone: time to stop it
 PSEUDONYM_AFTER_HOURS: int = env.int("BANCADA_PSEUDONYM_AFTER_HOURS", default=24)
 SEAL_SYSLOG: str = env.str("BANCADA_SEAL_SYSLOG", default="")  # tls://host:6514

@@ -15,7 +15,19 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 CATALOGUE = ROOT / "locale" / "pt_BR" / "LC_MESSAGES" / "django.po"
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
-SOURCES = ("access", "accounts", "audit", "cluster", "jobs", "portal", "projects", "quotas", "datasets", "templates", "manage.py")
+SOURCES = (
+    "access",
+    "accounts",
+    "audit",
+    "cluster",
+    "jobs",
+    "portal",
+    "projects",
+    "quotas",
+    "datasets",
+    "templates",
+    "manage.py",
+)
 PLACEHOLDER = re.compile(r"%\(\w+\)[.\d]*[a-zA-Z]|{\w+}|%[sd]")
 
 # The "not" column of the glossary; what may follow or precede says where the word is right after all.

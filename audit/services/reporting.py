@@ -1,4 +1,4 @@
-"""What is held on a person, put together from all rooms and from the trail: an answer under LGPD, art. 18."""
+"""What is kept on a person, put together from all rooms and from the trail: an answer under LGPD, art. 18."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is held on a person, and taking their name away (LGPD)."""
+"""What is kept on a person, and taking their name away (LGPD)."""
 
 from __future__ import annotations
 

@@ -184,9 +184,7 @@ def _submit_options(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--cpus", type=int, help="CPUs per node")
     verb.add_argument("--memory-gb", type=int, help="memory per node, GiB")
     verb.add_argument("--time", type=int, dest="time_limit_minutes", metavar="MINUTES", help="time limit")
-    verb.add_argument(
-        "--dataset", action="append", default=[], metavar="CODE[@VERSION]", help="a dataset the job uses"
-    )
+    verb.add_argument("--dataset", action="append", default=[], metavar="CODE[@VERSION]", help="a dataset the job uses")
     verb.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="a variable for the job")
     ends = verb.add_mutually_exclusive_group()
     ends.add_argument("--follow", action="store_true", help="print its output until it is over; end with its exit code")

@@ -6,23 +6,33 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('jobs', '0004_governance'),
+        ("jobs", "0004_governance"),
     ]
 
     operations = [
         pgtrigger.migrations.RemoveTrigger(
-            model_name='job',
-            name='request_is_fixed',
+            model_name="job",
+            name="request_is_fixed",
         ),
         migrations.AddField(
-            model_name='job',
-            name='datasets',
+            model_name="job",
+            name="datasets",
             field=models.JSONField(default=list),
         ),
         pgtrigger.migrations.AddTrigger(
-            model_name='job',
-            trigger=pgtrigger.compiler.Trigger(name='request_is_fixed', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD."created_at" IS DISTINCT FROM (NEW."created_at") OR OLD."datasets" IS DISTINCT FROM (NEW."datasets") OR OLD."digest" IS DISTINCT FROM (NEW."digest") OR OLD."idempotency_key" IS DISTINCT FROM (NEW."idempotency_key") OR OLD."script" IS DISTINCT FROM (NEW."script") OR OLD."source" IS DISTINCT FROM (NEW."source"))', func="RAISE EXCEPTION 'pgtrigger: Cannot update rows from % table', TG_TABLE_NAME;", hash='a3ddc4a25144b4d7de8147894fb99973baeab481', operation='UPDATE', pgid='pgtrigger_request_is_fixed_411a2', table='jobs_job', when='BEFORE')),
+            model_name="job",
+            trigger=pgtrigger.compiler.Trigger(
+                name="request_is_fixed",
+                sql=pgtrigger.compiler.UpsertTriggerSql(
+                    condition='WHEN (OLD."created_at" IS DISTINCT FROM (NEW."created_at") OR OLD."datasets" IS DISTINCT FROM (NEW."datasets") OR OLD."digest" IS DISTINCT FROM (NEW."digest") OR OLD."idempotency_key" IS DISTINCT FROM (NEW."idempotency_key") OR OLD."script" IS DISTINCT FROM (NEW."script") OR OLD."source" IS DISTINCT FROM (NEW."source"))',
+                    func="RAISE EXCEPTION 'pgtrigger: Cannot update rows from % table', TG_TABLE_NAME;",
+                    hash="a3ddc4a25144b4d7de8147894fb99973baeab481",
+                    operation="UPDATE",
+                    pgid="pgtrigger_request_is_fixed_411a2",
+                    table="jobs_job",
+                    when="BEFORE",
+                ),
+            ),
         ),
     ]

@@ -164,7 +164,7 @@ def _note(project: Project, person: User, on_end: str) -> str:
     if on_end == OnEnd.CANCEL and (touched.running or touched.queued):
         return _("Running jobs that are cancelled: %(running)d. Waiting jobs that are cancelled: %(queued)d.") % counts
     if on_end == OnEnd.HOLD and touched.queued:
-        return _("Waiting jobs that are held: %(queued)d. Running jobs that finish: %(running)d.") % counts
+        return _("Waiting jobs that are held in the queue: %(queued)d. Running jobs that finish: %(running)d.") % counts
     if touched.running or touched.queued:
         return _("Running jobs that finish: %(running)d. Waiting jobs that stay in the queue: %(queued)d.") % counts
     return ""

@@ -231,7 +231,7 @@ def test_a_guests_time_ends_by_itself_and_their_scope_is_what_was_given(project:
     guest = make_user("gina")
     now = timezone.now()
     row = guests.admit(user=guest, projects=[project], ends_at=now + timedelta(days=2), by=None, why="x", until=now)
-    assert not row.events().deconstruct() == ()
+    assert row.events().deconstruct() != ()
     client = signed_in(guest)
     trail.record(Action.LOG_READ, project=project)
     assert {event.at < now for event in client.get("/audit/").context["events"]} <= {True}

@@ -139,7 +139,7 @@ def test_one_that_cannot_be_written_down_keeps_none_of_its_neighbours_out(bench:
     discovery.meet(cluster.gateway(), bench.cluster, [good])
     bad = dataclasses.replace(good, array_task=0)  # the same evidence once more: refused by a constraint
     other = dataclasses.replace(good, array_task=7)
-    strangers = [(bench.project, one) for one in (bad, other)]
+    strangers = [discovery.Stranger(bench.project, one) for one in (bad, other)]
     discovery._take_in_or_each(bench.cluster, strangers)
     found = Handover.objects.filter(slurm_job_id=good.job_id).values_list("array_task", flat=True)
     assert sorted(found) == [0, 7]
