@@ -8,9 +8,10 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from ninja import Field
-from pydantic import AwareDatetime, BeforeValidator, StrictBool, StrictInt
+from pydantic import BeforeValidator, StrictBool, StrictInt
 from pydantic_core import PydanticCustomError
 
+from access.moments import Moment
 from datasets.models import (
     Access,
     DutyKind,
@@ -165,8 +166,8 @@ class IncidentChanges(Asking):
 
     title: Name = UNSAID
     what: Annotated[Text, Field(min_length=1, max_length=8000)] = UNSAID
-    happened_at: AwareDatetime | None = None
-    known_at: AwareDatetime = UNSAID
+    happened_at: Moment | None = None
+    known_at: Moment = UNSAID
     datasets: list[Text] = Field(UNSAID, max_length=200)
     subjects: Annotated[Text, Field(min_length=1, max_length=4000)] = UNSAID
     people: Annotated[StrictInt, Field(ge=0, le=2**31 - 1)] | None = None
@@ -179,7 +180,7 @@ class IncidentIn(IncidentChanges):
 
     title: Name
     what: Annotated[Text, Field(min_length=1, max_length=8000)]
-    known_at: AwareDatetime
+    known_at: Moment
     subjects: Annotated[Text, Field(min_length=1, max_length=4000)]
 
 
@@ -187,5 +188,5 @@ class NoticeIn(Asking):
     """Somebody was told."""
 
     to: Literal[*NoticeTo.values]  # type: ignore[valid-type]
-    at: AwareDatetime
+    at: Moment
     text: Annotated[Text, Field(min_length=1, max_length=8000)]

@@ -7,9 +7,10 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from ninja import Field, Schema
-from pydantic import AfterValidator, AwareDatetime, ConfigDict
+from pydantic import AfterValidator, ConfigDict
 from pydantic_core import PydanticCustomError
 
+from access.moments import Moment
 from access.roles import Role
 from projects.models import Classification, JoinRequest, Membership, OnEnd, Project, ProjectRequest
 
@@ -24,7 +25,7 @@ def _text(value: str) -> str:
 Text = Annotated[str, AfterValidator(_text)]
 RoleName = Literal[*Role.values]  # type: ignore[valid-type]
 ClassName = Literal[*Classification.values]  # type: ignore[valid-type]
-Until = AwareDatetime | None
+Until = Moment | None
 _UNTIL = "The moment the membership ends by itself; null: it does not."
 _WHY = "Kept with the membership and in the trail."
 

@@ -49,6 +49,11 @@ OPERATIONS = (
     "cancel",
     "cluster",
     "audit_events",
+    "audit_access",
+    "audit_exports",
+    "audit_export",
+    "audit_export_ask",
+    "audit_export_download",
     "open_project",
     "change_project",
     "archive_project",
@@ -124,7 +129,7 @@ OPERATIONS = (
 BY_OPERATOR = {
     "open_project", "change_project", "archive_project", "reopen_project", "project_requests", "refuse_project", "create_allocation", "change_allocation", "close_allocation", "decide",
     "differences", "resolve", "incidents", "open_incident", "incident", "change_incident", "notify_incident",
-    "close_incident",
+    "close_incident", "audit_access", "audit_exports", "audit_export", "audit_export_ask", "audit_export_download",
 }  # fmt: skip
 EXAMPLES = int(os.environ.get("BANCADA_FUZZ_EXAMPLES", "12"))  # of each kind, for each operation
 BOUNDED = settings(
