@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from datetime import date
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -22,6 +24,7 @@ LIMITS = (
     "gpu_minutes_by_type", "partitions", "deny_on_limit",
 )  # fmt: skip
 CHANGEABLE = (*LIMITS, "title", "funding", "starts_on", "ends_on")
+QOS_LENGTH = 56  # of the 60 our column holds: a number may follow
 RAISING = {"gpu_minutes", "gpu_minutes_by_type", "starts_on"}  # what makes it more or less used up
 
 
@@ -47,8 +50,27 @@ def create_allocation(*, project: Project, by: User | None, **fields: Any) -> Al
 
 
 def qos_name(allocation: Allocation) -> str:
-    """One QOS per allocation and period, e.g. visao-main-20260101."""
-    return f"{allocation.project.code}-{allocation.code}-{allocation.starts_on:%Y%m%d}"
+    """One QOS per allocation and period, e.g. visao-main-20260101; shorter where that is too long."""
+    day = f"{allocation.starts_on:%Y%m%d}"
+    name = f"{allocation.project.code}-{allocation.code}-{day}"
+    if len(name) > QOS_LENGTH:
+        short = hashlib.sha256(name.encode()).hexdigest()[:8]
+        name = f"{allocation.project.code[:20]}-{allocation.code[:16]}-{short}-{day}"
+    others = Allocation.objects.exclude(pk=allocation.pk)
+    tried, number = name, 1
+    while others.filter(qos=tried).exists():
+        number += 1
+        tried = f"{name}-{number}"
+    return tried
+
+
+def _moved(row: Allocation, starts_on: date) -> None:
+    """The first day can be another only before it has come: Slurm counts a QOS from then on."""
+    if row.starts_on <= timezone.now().date():
+        words = _("The period has begun, and Slurm counts from its first day. Close it and give a new allocation.")
+        raise ValidationError({"starts_on": words})
+    row.starts_on = starts_on
+    row.qos = qos_name(row)
 
 
 @transaction.atomic
@@ -62,12 +84,14 @@ def change_allocation(*, allocation: Allocation, by: User | None, why: str = "",
     after = {name: fields[name] for name in before if fields[name] != before[name]}
     if not after:
         return row
+    if "starts_on" in after:
+        _moved(row, after["starts_on"])
     for name, value in after.items():
         setattr(row, name, value)
     _check(row)
     if after.keys() & RAISING:  # with more to use, 75 percent may be passed a second time
         row.warned_level = row.mailed_level = 0
-    row.save(update_fields=[*after, "warned_level", "mailed_level"])
+    row.save(update_fields=[*after, "qos", "warned_level", "mailed_level"])
     touched(row.project)
     trail.record(
         Action.ALLOCATION_CHANGED, by=by, about=row, project=row.project, why=why,

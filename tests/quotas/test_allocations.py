@@ -5,11 +5,13 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.core.exceptions import ValidationError
 from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
+from projects.models import Project
 from quotas import reads
 from quotas import services as quotas
 from quotas.models import Allocation
@@ -81,3 +83,27 @@ class HoldsHold(TestCase):
             allocation.refresh_from_db()
             balance = quotas.balance(allocation)
             assert balance.used + balance.committed <= 1000 and balance.committed == sum(held.values())
+
+
+def test_a_period_that_has_begun_keeps_its_first_day(project: Project) -> None:
+    today = timezone.now().date()
+    allocation = make_allocation(project, starts_on=today)
+    with pytest.raises(ValidationError, match="The period has begun"):
+        quotas.change_allocation(allocation=allocation, by=None, starts_on=today + timedelta(days=1))
+    coming = quotas.create_allocation(
+        project=project, by=None, code="next", title="Next", starts_on=today + timedelta(days=9)
+    )
+    quotas.change_allocation(allocation=coming, by=None, starts_on=today + timedelta(days=10))
+    coming.refresh_from_db()
+    assert coming.qos == f"{project.code}-next-{today + timedelta(days=10):%Y%m%d}"
+
+
+@pytest.mark.django_db
+def test_long_codes_and_codes_that_join_alike_still_have_a_queue_each() -> None:
+    today, names = timezone.now().date(), set()
+    for code, own in (("visao", "main-xx"), ("visao-main", "xx"), ("p" * 31, "a" * 31)):
+        made = quotas.create_allocation(
+            project=make_project(code), by=None, code=own, title="Main", starts_on=today, gpu_minutes=60
+        )
+        names.add(made.qos)
+    assert len(names) == 3 and max(map(len, names)) <= 60

@@ -14,7 +14,7 @@ from portal.templatetags.quotas import burn
 from projects.models import Project
 from quotas import panels, standing, words
 from quotas import services as quotas
-from quotas.models import Enforcement
+from quotas.models import Allocation, Enforcement
 from quotas.services import applying
 from quotas.services.rehearsing import rehearse
 from slurm import fake
@@ -133,8 +133,7 @@ def test_the_drawing_says_what_it_shows(project: Project) -> None:
     drawn = burn(line)
     assert "Use of Main over its period: 60 GPU·h up to today. At this rate it lasts until" in drawn
     assert 'class="c-ahead"' in drawn and "used up" in drawn and 'class="c-limit"' in drawn
-    quotas.change_allocation(
-        allocation=allocation, by=None, starts_on=timezone.now().date() + timedelta(days=3), gpu_minutes=None
-    )
+    coming = {"starts_on": timezone.now().date() + timedelta(days=3), "gpu_minutes": None}
+    Allocation.objects.filter(pk=allocation.pk).update(**coming)
     [line] = panels.of_project(project, davi)
     assert burn(line) == ""
