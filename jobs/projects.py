@@ -17,7 +17,7 @@ from access.compiled import Fixed
 from jobs.models import Job
 from jobs.services.leaving import RUNNING
 from projects import reads
-from projects.models import Membership, Project
+from projects.models import Membership, Project, ProjectState
 
 SORTS = {"title": "title", "code": "code", "members": "members", "jobs": "unfinished", "opened": "created_at"}
 
@@ -88,10 +88,17 @@ def _filtered(rows: QuerySet[Project], asked: Asked) -> QuerySet[Project]:
         rows = rows.filter(texts | Q(pk__in=_led_by(asked.q)))
     if asked.state:
         rows = rows.filter(state=asked.state)
-    if asked.trouble:
-        absent = [Q(**{f"enforcement__ticks__{name}__ok": False}) for name in ("login", "files", "allocation", "queue")]
-        rows = rows.filter(absent[0] | absent[1] | absent[2] | absent[3])
-    return rows
+    return rows.filter(_absent()) if asked.trouble else rows
+
+
+def with_something_absent() -> QuerySet[Project]:
+    """Projects that take work and do not work all the way."""
+    return Project.objects.filter(_absent(), state=ProjectState.ACTIVE)
+
+
+def _absent() -> Q:
+    one = [Q(**{f"enforcement__ticks__{name}__ok": False}) for name in ("login", "files", "allocation", "queue")]
+    return one[0] | one[1] | one[2] | one[3]
 
 
 def _led_by(words: str) -> QuerySet[Any]:

@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, URLResolver, include, path
 
-from jobs.views import home, lists, overview, people, project, trail_exports
+from jobs.views import attention, home, lists, overview, people, project, trail_exports
 from portal import allocation_urls, dataset_urls, health, views
 from portal.api import absent, api
 from projects.views import joining, mine, opening
@@ -32,6 +32,7 @@ OPERATE = [
     path("projects.csv", overview.projects_csv, name="projects_csv"),
     path("projects/new", opening.open_project, name="open_project"),
     path("people", opening.people, name="people"),
+    path("attention", attention.attention, name="attention"),
     path("requests", overview.requests, name="requests"),
     path("requests/<uuid:pk>/refuse", opening.refuse, name="refuse_project"),
     *allocation_urls.OPERATE,

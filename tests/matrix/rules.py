@@ -266,6 +266,7 @@ PAGES = [
     *page("operate:requests", "GET", "site:project_manage"),
     *page("operate:refuse_project", "POST", "site:project_manage", ok=302, pk="asked", is_somebodys=True),
     *page("operate:differences", "GET", "site:cluster_operate"),
+    *page("operate:attention", "GET", "site:project_manage", ok=200),
     *page("operate:requests_csv", "GET", "site:project_manage"),
     *page("operate:differences_csv", "GET", "site:cluster_operate"),
     *page("operate:dry_run", "GET", "site:cluster_operate"),
