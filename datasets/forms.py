@@ -27,7 +27,7 @@ from datasets.models import (
 )
 from datasets.services.registering import CHANGEABLE
 from projects.forms import DayInput
-from projects.models import Project
+from projects.models import Project, ProjectState
 
 LARGEST_DOCUMENT = 32 * 1024 * 1024  # bytes of a signed document, read for its digest
 _HELP: Any = {
@@ -143,7 +143,7 @@ class AskForm(forms.Form):
 
     def __init__(self, *args: Any, projects: Iterable[Project], **kwargs: Any) -> None:
         today = timezone.now().date()
-        self.projects = {row.code: row for row in projects}
+        self.projects = {row.code: row for row in projects if row.state == ProjectState.ACTIVE}
         usual = {"for_whom": next(iter(self.projects), ""), "starts_on": today, "ends_on": today + timedelta(days=180)}
         kwargs.setdefault("initial", usual)
         super().__init__(*args, **kwargs)

@@ -77,7 +77,7 @@ def test_the_whole_story_of_a_permission(person) -> None:
 
     pi.goto(address("/datasets/"))
     pi.locator("tr", has_text=code).get_by_role("link", name="Ask").click()
-    expect(pi.locator("[name=for_whom]")).to_have_value("visao")
+    pi.select_option("[name=for_whom]", "visao")
     pi.fill("[name=why]", "For the demo's paper.")
     pi.get_by_role("button", name="Ask for a permission to use it").click()
     expect(pi.locator(".banner--ok").first).to_contain_text("Asked for")

@@ -12,13 +12,15 @@ from django.utils import timezone
 
 from audit.actions import Action
 from audit.models import AuditEvent
+from datasets.forms import AskForm
 from datasets.models import Agreement, Dataset, DatasetState, Grant, GrantRequest, SecurityIncident
 from datasets.services import registering, terms
 from jobs import services
 from jobs.models import Job
+from projects import services as projects
 from tests.conftest import Roles
 from tests.datasets.conftest import PERSONAL, WHOLE, Shelf, today
-from tests.factories import make_allocation, make_cluster, make_user
+from tests.factories import make_allocation, make_cluster, make_project, make_user
 from tests.pages import signed_in
 
 MOST = 8  # queries of a page
@@ -229,3 +231,10 @@ def test_home_and_403_say_what_is_wanted(shelf: Shelf, roles: Roles) -> None:
     assert ok(signed_in(shelf.member).post(f"/datasets/atlas/requests/{asked.pk}/withdraw"), 404)
     post(shelf.stranger, f"/datasets/atlas/requests/{asked.pk}/withdraw")
     assert terms.in_force(shelf.dataset) is None
+
+
+def test_no_permission_is_asked_for_an_archived_project() -> None:
+    here, over = make_project("aberto"), make_project("fechado")
+    projects.archive_project(project=over, by=None)
+    over.refresh_from_db()
+    assert set(AskForm(projects=[here, over]).projects) == {"aberto"}
