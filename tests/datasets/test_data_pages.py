@@ -233,7 +233,7 @@ def test_home_and_403_say_what_is_wanted(shelf: Shelf, roles: Roles) -> None:
     assert terms.in_force(shelf.dataset) is None
 
 
-def test_no_permission_is_asked_for_an_archived_project() -> None:
+def test_no_permission_is_asked_for_an_archived_project(db: None) -> None:
     here, over = make_project("aberto"), make_project("fechado")
     projects.archive_project(project=over, by=None)
     over.refresh_from_db()
