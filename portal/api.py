@@ -31,6 +31,7 @@ from datasets.api_incidents import router as incidents
 from datasets.api_permissions import router as permissions
 from datasets.services import NotPermitted
 from jobs.api import router as jobs
+from jobs.api_standing import router as standings
 from jobs.services import AlreadyOver, KeyReused, NotNow
 from jobs.services.pace import TooFast
 from jobs.services.reading import ReaderDown
@@ -71,7 +72,7 @@ class Api(NinjaAPI):
 api = Api(title="Bancada", version="1", description=api_schema.ABOUT, docs_url=None, urls_namespace="api-v1")
 api.add_router("/me", me, auth=door(read=None), tags=["me"])
 manage = door(write=TokenScope.MANAGE)
-for router in (projects, people, joins):
+for router in (projects, people, joins, standings):
     api.add_router("/projects", router, auth=manage, tags=["projects"])
 api.add_router("/requests", requests, auth=manage, tags=["requests"])
 api.add_router("/directory", directory, auth=manage, tags=["directory"])

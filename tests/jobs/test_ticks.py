@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+from django.test import Client
 from django.utils import translation
 
+from access.roles import Role
 from jobs import ticks
+from quotas.models import Enforcement
+from tests.api import issue
+from tests.factories import make_member, make_project
 
 GOOD = {name: {"ok": True} for name in ticks.NAMES}
 
@@ -35,3 +41,16 @@ def test_words_of_the_worker_are_said_in_the_readers_language() -> None:
     with translation.override("pt-br"):
         files = ticks.of({"files": {"ok": False, "words": "The folder is not there.", "command": ""}})[1]
     assert files.words != "The folder is not there."
+
+
+@pytest.mark.django_db
+def test_the_api_says_how_a_project_stands(client: Client) -> None:
+    project = make_project()
+    pi = make_member(project, Role.PI)
+    bad = {"ok": False, "words": "The folder is not there.", "command": "install -d /srv/x"}
+    Enforcement.objects.create(project=project, change_applied=10**6, ticks=GOOD | {"files": bad})
+    headers = {"Authorization": f"Bearer {issue(pi)}", "Accept-Language": "en"}
+    said = client.get(f"/api/v1/projects/{project.code}/standing", headers=headers).json()
+    assert (said["state"], said["differences"]) == ("applied", 0)
+    assert [tick["state"] for tick in said["ticks"]] == ["ok", "absent", "ok", "ok"]
+    assert said["ticks"][1]["command"] == "install -d /srv/x"

@@ -444,6 +444,7 @@ API = [
     *api("/projects", "GET", SIGNED_IN),
     *api("/projects", "POST", "site:project_manage", ok=201, body=OPENED),
     *api("/projects/{code}", "GET", "project_view"),
+    *api("/projects/{code}/standing", "GET", "project_view"),
     *api("/projects/{code}", "PATCH", "project_view", "project_manage", body={"title": "Another"}),
     *api("/projects/{code}", "PATCH", "project_view", "project_lead", name="listing", body={"is_listed": True}),
     *api("/projects/{code}/archive", "POST", "project_view", "project_manage", body={}),

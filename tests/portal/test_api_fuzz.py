@@ -40,6 +40,7 @@ OPERATIONS = (
     "me",
     "projects",
     "project",
+    "project_standing",
     "allocations",
     "jobs",
     "submit",
