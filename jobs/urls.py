@@ -2,11 +2,12 @@
 
 from django.urls import path
 
-from jobs.views import asking, lists, one, output
+from jobs.views import asking, lists, one, output, taking_out
 
 app_name = "jobs"
 urlpatterns = [
     path("", lists.jobs, name="list"),
+    path("list.csv", taking_out.jobs_csv, name="csv"),
     path("new", asking.submit, name="submit"),
     path("<uuid:pk>", one.detail, name="detail"),
     path("<uuid:pk>/live", one.live, name="live"),

@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, URLResolver, include, path
 
-from jobs.views import attention, home, lists, overview, people, project, trail_exports
+from jobs.views import attention, home, lists, overview, people, project, taking_out, trail_exports
 from portal import allocation_urls, dataset_urls, health, views
 from portal.api import absent, api
 from projects.views import joining, mine, opening
@@ -17,6 +17,7 @@ PROJECTS = [
     path("<slug:code>/trail/exports/<uuid:pk>", trail_exports.export, name="trail_export"),
     path("<slug:code>/trail/exports/<uuid:pk>/download", trail_exports.download, name="trail_download"),
     path("<slug:code>/people", people.people, name="people"),
+    path("<slug:code>/people.csv", taking_out.people_csv, name="people_csv"),
     path("<slug:code>/people/<str:login>", people.member, name="member"),
     path("<slug:code>/people/<str:login>/change", people.change, name="change_member"),
     path("<slug:code>/people/<str:login>/remove", people.remove, name="remove_member"),

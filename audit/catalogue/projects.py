@@ -60,5 +60,6 @@ ENTRIES = (
     Entry(A.DRIFT_ADOPTED, 4104, OPERATOR, Kind.CHANGED, D, "adopted", "Who took over what was changed there."),
     Entry(A.DRIFT_RESTORED, 4105, OPERATOR, Kind.CHANGED, D, "differences steps count withheld",
           "Who put back what the portal says, or that it was done by itself."),
-    Entry(A.REPORT_READ, 4201, ACCESS, Kind.TAKEN_OUT, D, "table report", "Who took figures about people's use along."),
+    Entry(A.REPORT_READ, 4201, ACCESS, Kind.TAKEN_OUT, D, "table report filter",
+          "Who took figures about people's use along."),
 )  # fmt: skip

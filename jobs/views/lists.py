@@ -29,7 +29,7 @@ OF_NODE = 500  # running jobs the cluster page reads at the most
 @require_safe
 def jobs(request: SignedInRequest) -> HttpResponse:
     """Jobs the person may see: own by default, a project's on request; newest first."""
-    asked = _asked(request)
+    asked = asked_of(request)
     rows = _rows(request.user, asked)
     context = asked | {
         "jobs": rows[:PAGE],
@@ -39,7 +39,8 @@ def jobs(request: SignedInRequest) -> HttpResponse:
     return render(request, "jobs/_table.html" if request.htmx else "jobs/list.html", context)
 
 
-def _asked(request: SignedInRequest) -> dict[str, Any]:
+def asked_of(request: SignedInRequest) -> dict[str, Any]:
+    """The filters of an address; what is none counts as not given."""
     get = request.GET.get
     whose = get("whose", "mine")
     return {
@@ -65,6 +66,11 @@ def _rows(user: User, asked: dict[str, Any]) -> list[Job]:
         rows = gate.allowing(_narrowed(under_way, **values), user, Permission.JOB_VIEW)
         return list(rows[: PAGE + 1])
     return _listing(frozenset(values), under_way).allowing(user, Permission.JOB_VIEW, **values)
+
+
+def narrowed_as(user: User, asked: dict[str, Any]) -> JobQuerySet:
+    """All the rows of a list so filtered, not yet narrowed to what the person may see."""
+    return _narrowed(asked["state"] == "open", **_values(user, asked | {"before": None}))
 
 
 def _values(user: User, asked: dict[str, Any]) -> dict[str, Any]:
