@@ -13,7 +13,7 @@ from ninja import Query, Router, Schema
 from pydantic import BeforeValidator, Field, StringConstraints
 from pydantic_core import PydanticCustomError
 
-from access import gate, moments
+from access import gate, typed
 from access.errors import Refused
 from access.permissions import Permission
 from audit import could, trail
@@ -30,7 +30,7 @@ def _written(value: Any) -> Any:
     return value
 
 
-Moment = Annotated[moments.Moment, BeforeValidator(_written)]
+Moment = Annotated[typed.Moment, BeforeValidator(_written)]
 Text = Annotated[str, StringConstraints(max_length=150, pattern=r"^[^\x00]*$")]
 MOST = 200
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from datetime import date
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from ninja import Field
-from pydantic import BeforeValidator, StrictBool, StrictInt
-from pydantic_core import PydanticCustomError
+from pydantic import StrictBool, StrictInt
 
-from access.moments import Moment
+from access.typed import Day, Moment, Text
 from datasets.models import (
     Access,
     DutyKind,
@@ -20,18 +17,9 @@ from datasets.models import (
     Purpose,
     Transfer,
 )
-from projects.api_schemas import Asking, ClassName, Text
-
-
-def _day(value: Any) -> Any:
-    """A day as JSON writes it, and nothing that only could be read as one."""
-    if not isinstance(value, str) or not re.fullmatch(r"\d{4}-\d{2}-\d{2}", value):
-        raise PydanticCustomError("date_parsing", "not a day")
-    return value
-
+from projects.api_schemas import Asking, ClassName
 
 UNSAID: Any = None  # of a field that may be left out and is never null
-Day = Annotated[date, BeforeValidator(_day)]
 PurposeName = Literal[*Purpose.values]  # type: ignore[valid-type]
 AccessName = Literal[*Access.values]  # type: ignore[valid-type]
 BasisName = Literal["", *LegalBasis.values]  # type: ignore[valid-type]

@@ -13,10 +13,11 @@ from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from ninja import Field, Schema
 from ninja.errors import HttpError
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from pydantic_core import PydanticCustomError
 
 from access import fields
+from access.typed import Text
 from jobs import reasons
 from jobs.models import Job
 from jobs.services.batches import MOST
@@ -33,15 +34,7 @@ def _whole(value: Any) -> Any:
     return value
 
 
-def _text(value: str) -> str:
-    """What PostgreSQL can keep: no NUL, no half of a surrogate pair."""
-    if "\x00" in value or any("\ud800" <= char <= "\udfff" for char in value):
-        raise PydanticCustomError("string_text", "not text")
-    return value
-
-
 Whole = Annotated[int, BeforeValidator(_whole)]
-Text = Annotated[str, AfterValidator(_text)]
 
 
 class JobRequest(BaseModel):

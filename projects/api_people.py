@@ -11,10 +11,11 @@ from pydantic import Field
 from access import gate
 from access.errors import NotFound, Refused
 from access.permissions import Permission
+from access.typed import Text
 from accounts import admission
 from accounts.models import User
 from projects import searching, services
-from projects.api_schemas import Asking, FoundPerson, MemberChange, MemberIn, MemberOut, Removal, Text, member_out
+from projects.api_schemas import Asking, FoundPerson, MemberChange, MemberIn, MemberOut, Removal, member_out
 from projects.models import Membership, Project
 
 router, directory = Router(), Router()

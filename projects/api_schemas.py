@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 from datetime import date, datetime
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 from uuid import UUID
 
 from ninja import Field, Schema
-from pydantic import AfterValidator, ConfigDict
-from pydantic_core import PydanticCustomError
+from pydantic import ConfigDict
 
-from access.moments import Moment
 from access.roles import Role
+from access.typed import Moment, Text
 from projects.models import Classification, JoinRequest, Membership, OnEnd, Project, ProjectRequest
 
-
-def _text(value: str) -> str:
-    """What PostgreSQL can keep: no NUL, no half of a surrogate pair."""
-    if "\x00" in value or any("\ud800" <= char <= "\udfff" for char in value):
-        raise PydanticCustomError("string_text", "not text")
-    return value
-
-
-Text = Annotated[str, AfterValidator(_text)]
 RoleName = Literal[*Role.values]  # type: ignore[valid-type]
 ClassName = Literal[*Classification.values]  # type: ignore[valid-type]
 Until = Moment | None

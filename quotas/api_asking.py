@@ -8,8 +8,9 @@ from uuid import UUID
 
 from ninja import Field, Schema
 
-from projects.api_schemas import Asking, Text
-from quotas.api_schemas import UNSAID, Amount, Day, KindName, Limit
+from access.typed import Day, Text
+from projects.api_schemas import Asking
+from quotas.api_schemas import UNSAID, Amount, KindName, Limit
 from quotas.models import Allocation, AllocationRequest, FundingSource
 from quotas.reports import Part
 

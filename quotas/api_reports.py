@@ -14,7 +14,8 @@ from pydantic import Field
 
 from access import gate
 from access.permissions import Permission
-from projects.api_schemas import Asking, Text
+from access.typed import Text
+from projects.api_schemas import Asking
 from projects.models import Project
 from quotas import reports, services
 from quotas.api import fetch, me, source

@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from datetime import date, datetime
 from typing import Annotated, Any, Literal
 
 from ninja import Field, Schema
-from pydantic import BeforeValidator, StrictBool, StrictInt
-from pydantic_core import PydanticCustomError
+from pydantic import StrictBool, StrictInt
 
-from projects.api_schemas import Asking, Text
+from access.typed import Day, Text
+from projects.api_schemas import Asking
 from quotas.differing import Line as DifferenceLine
 from quotas.models import Kind, Share
 from quotas.panels import Panel
 from quotas.reads import AllocationLine
 from quotas.services.allocations import LIMITS
 
-
-def _day(value: Any) -> Any:
-    """A day as JSON writes it, and nothing that only could be read as one."""
-    if isinstance(value, str) and not re.fullmatch(r"\d{4}-\d{2}-\d{2}", value):
-        raise PydanticCustomError("date_parsing", "not a day")
-    if not isinstance(value, str | None):
-        raise PydanticCustomError("date_type", "not a day")
-    return value
-
-
 MOST = 2**31 - 1
 UNSAID: Any = None  # of a field that may be left out and is never null
-Day = Annotated[date, BeforeValidator(_day)]
 Amount = Annotated[StrictInt, Field(ge=0, le=MOST)]
 Limit = Amount | None
 ByType = dict[Annotated[str, Field(pattern=r"^[a-z0-9_.-]{1,40}$")], Amount]

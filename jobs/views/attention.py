@@ -19,8 +19,8 @@ from accounts.http import SignedInRequest
 from audit.actions import Action
 from audit.models import AuditEvent
 from jobs import projects as rows_of
-from jobs.views.overview import operator
 from projects.models import ProjectRequest, RequestState
+from projects.views.opening import operator
 from quotas.differing import troubled
 from quotas.models import AllocationRequest
 

@@ -15,9 +15,6 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
-from access import gate
-from access.errors import NotFound
-from access.permissions import Permission
 from accounts.http import SignedInRequest
 from audit import trail
 from audit.actions import Action
@@ -25,6 +22,7 @@ from jobs import projects as rows_of
 from jobs import ticks
 from projects import tables
 from projects.models import ProjectRequest, ProjectState, RequestState
+from projects.views.opening import operator
 from quotas.models import AllocationRequest
 
 PAGE = 25
@@ -52,12 +50,6 @@ class Line(NamedTuple):
             row.code, row.title, row.organization, ", ".join(row.pis), row.members, row.unfinished, row.running,
             str(row.get_state_display()), row.created_at, tuple(tick.state for tick in _ticks(row)),
         )  # fmt: skip
-
-
-def operator(request: SignedInRequest) -> None:
-    """Raises NotFound for everybody else."""
-    if not gate.site_can(request.user, Permission.PROJECT_MANAGE):
-        raise NotFound(Permission.PROJECT_MANAGE, "projects.project", {})
 
 
 @login_required
