@@ -28,6 +28,7 @@ __all__ = [
     "Submission",
     "Unanswered",
     "Unreachable",
+    "Used",
 ]
 
 
@@ -120,6 +121,17 @@ class JobRecord:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Used:
+    """What one run used by slurmdbd's accounting; None: not measured (too short, or not gathered there)."""
+
+    job_id: int
+    array_task: int | None
+    submit_time: datetime
+    cpu_seconds: float | None
+    peak_memory_mb: float | None  # of its largest task, sampled every some seconds
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class NodeRecord:
     """One node: memory in MB, `gpu_types` as configured, e.g. {"a100": 4}."""
 
@@ -180,6 +192,9 @@ class Gateway(Protocol):
 
     def accounting(self, *, since: datetime, job_ids: Collection[int] = ()) -> Sequence[JobRecord]:
         """Jobs slurmdbd knows of that were active since then (every run, requeues included), without free text."""
+
+    def used(self, *, since: datetime, job_ids: Collection[int]) -> Sequence[Used]:
+        """What the runs of these jobs used, as far as slurmdbd has it; a job it does not know is not in the answer."""
 
     def find(self, *, comment: str, uid: int, account: str, since: datetime) -> Sequence[JobRecord]:
         """Jobs in slurmctld AND slurmdbd whose (admin) comment is this token, of that uid and account, submitted since.

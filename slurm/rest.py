@@ -8,10 +8,10 @@ from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from typing import TypeVar
 
-from slurm import adapters, answers, bulk, search
+from slurm import adapters, answers, bulk, search, used
 from slurm.adapters import Adapter, Json
 from slurm.commands import Commands
-from slurm.contract import JobRecord, NodeRecord, PartitionRecord, Refused, Submission, Unanswered, Unreachable
+from slurm.contract import JobRecord, NodeRecord, PartitionRecord, Refused, Submission, Unanswered, Unreachable, Used
 from slurm.text import OVER
 from slurm.tokens import Token, Tokens
 from slurm.wire import Wire
@@ -97,6 +97,9 @@ class RestGateway:
 
     def accounting(self, *, since: datetime, job_ids: Collection[int] = ()) -> Sequence[JobRecord]:
         return bulk.accounting(self.commands, self.tokens.reading(), since=since, job_ids=job_ids)
+
+    def used(self, *, since: datetime, job_ids: Collection[int]) -> Sequence[Used]:
+        return used.read(self.commands, self.tokens.reading(), since=since, job_ids=job_ids)
 
     def find(self, *, comment: str, uid: int, account: str, since: datetime) -> Sequence[JobRecord]:
         return search.find(self, search.Wanted(comment, uid, account, since.replace(microsecond=0)))

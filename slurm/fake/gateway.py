@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from slurm import search
-from slurm.contract import JobRecord, NodeRecord, PartitionRecord, Refused, Submission
+from slurm.contract import JobRecord, NodeRecord, PartitionRecord, Refused, Submission, Used
 from slurm.fake import admission, hardware, scheduling
 from slurm.fake.cluster import Cluster
 from slurm.fake.jobs import FakeJob
@@ -81,6 +81,14 @@ class FakeGateway:
 
         self.cluster.health.check("slurmdbd")
         return self._locked(look)
+
+    def used(self, *, since: datetime, job_ids: Collection[int]) -> Sequence[Used]:
+        """As the test says it used (FakeJob.cpu_seconds, .peak_memory_mb); nothing is measured by itself."""
+        jobs = {job.job_id: job for job in self.cluster.every_job}
+        rows = [(row, jobs[row.job_id]) for row in (self.accounting(since=since, job_ids=job_ids) if job_ids else ())]
+        return [
+            Used(row.job_id, row.array_task, row.submit_time, job.cpu_seconds, job.peak_memory_mb) for row, job in rows
+        ]
 
     def find(self, *, comment: str, uid: int, account: str, since: datetime) -> Sequence[JobRecord]:
         return search.find(self, search.Wanted(comment, uid, account, since.replace(microsecond=0)))

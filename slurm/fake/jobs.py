@@ -43,6 +43,8 @@ class FakeJob:
     reason: str = "JobHeldUser"
     was_released: bool = False
     is_lost: bool = False
+    cpu_seconds: float | None = None
+    peak_memory_mb: float | None = None
 
     @property
     def run(self) -> Run:
