@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import dataclasses
 import json
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from logs import sealed
+from logs.sealed import MAX_TEXT, BadTicket
+
 if TYPE_CHECKING:  # most processes only hand tickets on, and the library costs 6 MB in each
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
+__all__ = ["MAX_TEXT", "BadTicket", "Ticket", "check_path", "peek", "sign", "verify"]
+
 VERSION = "blt1"  # "blt1.<key id>.<payload>.<signature>"; the signature covers everything before its dot
-MAX_TEXT = 16 * 1024  # characters of a whole ticket: two paths at their longest fit
 MAX_PATH = 4096  # bytes, the kernel's PATH_MAX
 LOWEST_UID = 1000
 _NO_PERSON = frozenset({65534, 65535, 2**32 - 1})  # nobody, its 16-bit cousin, "no uid": squashed root on NFS
 _CLUSTER = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _USER = re.compile(r"[a-z_][a-z0-9_-]{0,31}")
 _KEY_ID = re.compile(r"[0-9a-f]{16}")
-_TEXT = re.compile(r"[A-Za-z0-9_-]+")
-
-
-class BadTicket(Exception):
-    """The ticket is malformed, not signed by a key that counts, or past its time; nothing was opened."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -55,32 +52,18 @@ _SIGNED = sorted(_FIELDS.keys() - {"key_id"})
 def sign(ticket: Ticket, private_key: Ed25519PrivateKey) -> str:
     """Give the ticket's text, signed; raises BadTicket on one that would not verify."""
     check(ticket)
-    body = f"{VERSION}.{ticket.key_id}.{_encode(_payload(ticket))}"
-    text = f"{body}.{_encode(private_key.sign(body.encode()))}"
-    if len(text) > MAX_TEXT:
-        raise BadTicket("longer than a ticket may be")
-    return text
+    return sealed.seal(VERSION, ticket.key_id, _payload(ticket), private_key)
 
 
 def verify(text: str, public_keys: Mapping[str, Ed25519PublicKey], now: float) -> Ticket:
     """Check signature, form and time (`now`: epoch seconds), in that order, and give what was signed."""
-    from cryptography.exceptions import InvalidSignature
-
-    name, body, signature = _split(text)
-    key = public_keys.get(name)
-    if key is None:
-        raise BadTicket("signed by a key that does not count")
-    try:
-        key.verify(signature, body.encode())
-    except InvalidSignature as error:
-        raise BadTicket("the signature does not fit") from error
+    sealed.prove(VERSION, text, public_keys)
     return current(peek(text), now)
 
 
 def peek(text: str) -> Ticket:
     """Parse without any proof: for who only wants to know when it ends and hands it on to be verified."""
-    name, body, _ = _split(text)
-    payload = _decode(body.rsplit(".", 1)[1])
+    name, payload = sealed.payload_of(VERSION, text)
     ticket = _parse(payload, name)
     if _payload(ticket) != payload:
         raise BadTicket("not written in the one canonical way")
@@ -149,29 +132,3 @@ def _parse(payload: bytes, name: str) -> Ticket:
     ticket = Ticket(key_id=name, **values)
     check(ticket)
     return ticket
-
-
-def _split(text: str) -> tuple[str, str, bytes]:
-    """Give (key id, signed part, signature), each of its only possible form."""
-    if not isinstance(text, str) or len(text) > MAX_TEXT:
-        raise BadTicket("not a ticket")
-    parts = text.split(".")
-    if len(parts) != 4 or parts[0] != VERSION or not _KEY_ID.fullmatch(parts[1]):
-        raise BadTicket("not a ticket of a version known here")
-    return parts[1], text.rsplit(".", 1)[0], _decode(parts[3])
-
-
-def _encode(raw: bytes) -> str:
-    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
-
-
-def _decode(text: str) -> bytes:
-    if not _TEXT.fullmatch(text):
-        raise BadTicket("not base64url")
-    try:
-        raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-    except (ValueError, binascii.Error) as error:
-        raise BadTicket("not base64url") from error
-    if _encode(raw) != text:  # unused low bits set: a second spelling of the same bytes
-        raise BadTicket("not base64url in its one spelling")
-    return raw
