@@ -19,7 +19,7 @@ CATALOGUES := $(patsubst %.po,%.mo,$(wildcard locale/*/LC_MESSAGES/*.po))
 # every route at once: a suite of its own, so that the unit tests stay quick
 WIDE := tests/matrix tests/portal/test_api_fuzz.py
 FULL ?=
-ROOMS := access accounts audit cluster datasets jobs logs portal projects quotas slurm
+ROOMS := access accounts audit cluster datasets jobs logs portal projects quotas slurm gpu
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -91,6 +91,9 @@ browser: dev ## tests in Debian's Chromium against a stack of their own
 	$(WITH_TEST_STACK)
 	$(AS_ROOT) env $(TEST_ENV) $(VENV) -m pytest -m browser $(ARGS)
 	echo "browser: $$SECONDS s"
+
+gpu-check: dev ## the node agent on the GPUs of this machine: their readings, and what it costs; skipped where there is none
+	@$(VENV) -m gpu.check $(ARGS)
 
 tamper: dev ## tampering with the trail by the database's superuser: each kind caught, no false alarm (LONG=1: a million rows)
 	@SECONDS=0
