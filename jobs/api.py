@@ -73,7 +73,7 @@ def submit(request: HttpRequest, idempotency_key: Key = None) -> Status[dict[str
         raise BadSpec(wrong)
     project = gate.fetch(Project.objects, request.user, Permission.JOB_SUBMIT, code=raw["project"])
     try:
-        spec, allocation = services.prepare(raw, project=project)
+        spec, allocation = services.prepare(raw, project=project, by=_person(request))
     except BadSpec as bad:
         raise BadSpec(wrong | bad.errors) from bad
     if wrong:
@@ -93,7 +93,9 @@ def submit_batch(request: HttpRequest, idempotency_key: Key = None) -> Status[di
         wrong |= batches.placed(bad, place)
     projects = _projects(request, [raw.get("project") for raw, bad in wanted if "project" not in bad])
     try:
-        ready = services.prepare_all((raw, projects.get(raw.get("project", ""))) for raw, _bad in wanted)
+        ready = services.prepare_all(
+            ((raw, projects.get(raw.get("project", ""))) for raw, _bad in wanted), by=_person(request)
+        )
     except BadSpec as bad:
         raise BadSpec(wrong | bad.errors) from bad
     if wrong:

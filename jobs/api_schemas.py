@@ -37,6 +37,15 @@ def _whole(value: Any) -> Any:
 Whole = Annotated[int, BeforeValidator(_whole)]
 
 
+class After(BaseModel):
+    """Waits for the end of one job: with success (ok), with any, or without success (notok)."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    kind: Literal["ok", "any", "notok"]
+    job: UUID
+
+
 class JobRequest(BaseModel):
     """A job as it is asked for. GPUs, CPUs and memory are per node."""
 
@@ -60,6 +69,22 @@ class JobRequest(BaseModel):
         default_factory=list,
         max_length=16,
         description="Datasets it uses: `code` (the newest version) or `code@version`.",
+    )
+    tasks_per_node: Whole | None = Field(None, ge=1, description="Tasks that share out a node's CPUs; 1 if left out.")
+    gpus_per_task: Whole | None = Field(None, ge=1, description="For srun: GPUs of each task; together those per node.")
+    exclusive: bool = Field(False, description="Nobody else's job on its nodes.")
+    constraint: Text | None = Field(None, description="Features its nodes must have, as sbatch takes them.")
+    reservation: Text | None = None
+    begin: Text | None = Field(None, description="ISO 8601; not before this time.")
+    signal: Text | None = Field(None, description="A signal before the time limit, as sbatch writes it: `B:USR1@120`.")
+    requeue: bool | None = Field(None, description="Whether Slurm may run it again; the cluster's default if left out.")
+    array: Text | None = Field(None, description="Tasks, and after % how many at once: `1-100%8`.")
+    after: list[After] = Field(default_factory=list, max_length=20, description="Jobs that must have ended before.")
+    separate_errors: bool = Field(False, description="Standard error in a file of its own.")
+    preset: Text | None = Field(None, description="Where the request came from: `name@version`.")
+    software: Text | None = Field(None, description="The software environment it names: `name@version`.")
+    parameters: list[dict[Text, Text | bool | int | float]] = Field(
+        default_factory=list, description="Of a sweep: one object a task, all with the same names."
     )
 
 
@@ -166,6 +191,8 @@ class JobOut(Schema):
     cancel_asked_at: datetime | None
     digest: str
     datasets: list[str]
+    options: dict[str, Any] = Field(description="What was asked for beside, by the names of the request.")
+    task_counts: dict[str, int] = Field(description="Of an array: how many tasks are in each state, and `total`.")
 
 
 class Batch(Schema):
@@ -185,6 +212,7 @@ _PLAIN = (
     "id", "name", "state", "slurm_states", "reason", "refusal", "slurm_job_id", "source", "partition", "gpus",
     "gpu_type", "nodes", "cpus", "time_limit_minutes", "allocated_gpus", "node_list", "exit_code", "exit_signal",
     "created_at", "accepted_at", "started_at", "ended_at", "seen_at", "cancel_asked_at", "digest",
+    "task_counts",
 )  # fmt: skip
 
 
@@ -200,4 +228,5 @@ def job_out(job: Job) -> dict[str, Any]:
         "owner": job.owner_login,
         "memory_gb": round(job.memory_mb / 1024, 2),
         "datasets": [f"{one['code']}@{one['version']}" for one in job.datasets],
+        "options": {name: value for name, value in job.options.items() if name != "parameters"},
     }

@@ -12,7 +12,8 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from cluster.models import Partition
-from jobs import declared
+from jobs import declared, option_checks
+from jobs.options import Options
 from projects.models import Project
 
 LONGEST_SCRIPT = 4 * 1024 * 1024  # bytes; Slurm's own limit
@@ -47,17 +48,31 @@ class JobSpec:
     script: str
     environment: Mapping[str, str] = dataclasses.field(default_factory=dict)
     datasets: tuple[str, ...] = ()  # "code" (its newest version) or "code@version"
+    options: Options = dataclasses.field(default_factory=Options)
 
     @property
     def total_gpus(self) -> int:
-        """On all nodes together."""
+        """On all nodes together; of an array, one task's."""
         return self.gpus * self.nodes
+
+    @property
+    def most_gpus(self) -> int:
+        """What can run at once: of an array, all tasks, or as many as its throttle lets."""
+        return self.total_gpus * self.options.at_once
+
+    @property
+    def gpu_minutes(self) -> int:
+        """The most it can use, all tasks together."""
+        return self.total_gpus * self.time_limit_minutes * self.options.tasks
 
     def digest(self, *, project: str, allocation: str) -> str:
         """SHA-256 of the canonical request: the same for the same request, whatever door it came through."""
         body = dataclasses.asdict(self) | {"project": project, "allocation": allocation}
         if not self.datasets:  # as it was before there were any: a request sent again is the same one
             del body["datasets"]
+        body["options"] = self.options.stored()
+        if not body["options"]:
+            del body["options"]
         return hashlib.sha256(json.dumps(body, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
@@ -80,9 +95,10 @@ def check(raw: Mapping[str, Any], *, project: Project, partitions: Iterable[Part
     fields["gpu_type"] = _gpu_type(raw, partition, fields["gpus"], errors)
     if partition is not None and not errors:
         _fits(fields, partition, errors)
+    options = option_checks.check(raw, fields, errors)
     if errors or partition is None:
         raise BadSpec(errors)
-    return JobSpec(partition=partition.name, **fields)
+    return JobSpec(partition=partition.name, options=options, **fields)
 
 
 def _name(raw: Mapping[str, Any], errors: dict[str, list[str]]) -> str:

@@ -7,7 +7,7 @@ JOB, ACCESS = RetentionClass.JOB, RetentionClass.ACCESS
 
 ENTRIES = (
     Entry(A.JOB_SUBMITTED, 5001, JOB, Kind.JOB_MADE, D,
-          "digest partition gpus gpu_type nodes minutes allocation",
+          "digest partition gpus gpu_type nodes minutes allocation array tasks",
           "Who asked for which work and how much of the machine; the script by its digest."),
     Entry(A.JOB_REFUSED, 5002, JOB, Kind.JOB_MADE, R, "words", "Slurm's own words for not taking it."),
     Entry(A.JOB_ACCEPTED, 5003, JOB, Kind.JOB_MADE, D, "slurm_job_id uid submit_time attempt",

@@ -9,6 +9,7 @@ from uuid import UUID
 import pgtrigger
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models import Q
 from django.urls import reverse
@@ -18,6 +19,7 @@ from django.utils.translation import gettext_lazy as _
 from access.ids import uuid7
 from access.permissions import Permission
 from cluster.models import Cluster
+from jobs.options import Options
 from jobs.states import NEXT, OPEN, Phase, State, View, view
 from projects.models import Project
 from quotas.models import Allocation
@@ -94,10 +96,13 @@ class Job(models.Model):
     script = models.TextField(_("script"), blank=True)
     environment = models.JSONField(default=dict)
     datasets = models.JSONField(default=list)  # each {"code", "version", "path", "variable"}, as it was permitted
+    options = models.JSONField(default=dict)  # jobs.options.Options, without what was not asked for
     digest = models.CharField(max_length=64)  # SHA-256 of the canonical request
     idempotency_key = models.CharField(max_length=100, null=True)
 
     # how it stands: written by the worker and the follower only
+    # of an array, how many tasks are in each state: {"total": 100, "running": 8, "waiting": 92}
+    task_counts = models.JSONField(default=dict)
     phase = models.CharField(max_length=12, choices=Phase.choices, default=Phase.REQUESTED)
     state = models.CharField(_("state"), max_length=16, choices=State.choices, default=State.HANDING)
     slurm_states = ArrayField(models.CharField(max_length=30), default=list)
@@ -134,6 +139,13 @@ class Job(models.Model):
             models.Index(fields=["project", "phase"], name="job_open", condition=Q(phase__in=[p.value for p in OPEN])),
             models.Index(fields=["id"], name="job_requested", condition=Q(phase=Phase.REQUESTED.value)),
             models.Index(fields=["cluster", "slurm_job_id"], name="job_slurm_id"),
+            # which jobs wait for this one
+            GinIndex(
+                fields=["options"],
+                name="job_after",
+                opclasses=["jsonb_path_ops"],
+                condition=Q(options__has_key="after"),
+            ),
         )
         triggers = (
             pgtrigger.FSM(
@@ -145,7 +157,7 @@ class Job(models.Model):
                 name="request_is_fixed",
                 operation=pgtrigger.Update,
                 condition=pgtrigger.AnyChange(
-                    "digest", "script", "idempotency_key", "created_at", "source", "datasets"
+                    "digest", "script", "idempotency_key", "created_at", "source", "datasets", "options"
                 ),
             ),
         )
@@ -169,8 +181,18 @@ class Job(models.Model):
 
     @property
     def total_gpus(self) -> int:
-        """GPUs asked for on all nodes."""
+        """GPUs asked for on all nodes; of an array, by one task."""
         return self.gpus * self.nodes
+
+    @property
+    def asked(self) -> Options:
+        """Its options, as they were asked for."""
+        return Options.of(self.options)
+
+    @property
+    def is_array(self) -> bool:
+        """Whether it is an array asked for here: one job of many tasks."""
+        return "array" in self.options
 
     @property
     def is_outside(self) -> bool:

@@ -18,7 +18,7 @@ from cluster.models import Cluster, Partition
 from datasets import services as datasets
 from jobs import bells, specs
 from jobs.models import Intent, IntentKind, Job, Phase
-from jobs.services import data, pace
+from jobs.services import data, dependencies, pace
 from jobs.states import State
 from projects.models import Project
 from quotas import services as quotas
@@ -56,12 +56,13 @@ def partitions_of(project: Project) -> list[Partition]:
 
 
 def prepare(
-    raw: dict[str, Any], *, project: Project, partitions: Sequence[Partition] | None = None,
+    raw: dict[str, Any], *, project: Project, by: User | None = None, partitions: Sequence[Partition] | None = None,
     choose: Callable[[Project, str], Allocation] = quotas.choose,
 ) -> tuple[specs.JobSpec, Allocation]:  # fmt: skip
     """Check what was asked for; raises BadSpec with every wrong field, the allocation's among them.
 
-    Who prepares many at once gives the partitions, and a way to choose that remembers.
+    The jobs to wait for are looked up where it is known who asks (`by`), and in any case when it is written down. Who
+    prepares many at once gives the partitions, and a way to choose that remembers.
     """
     errors: dict[str, list[str]] = {}
     spec = allocation = None
@@ -69,6 +70,8 @@ def prepare(
         spec = specs.check(
             raw, project=project, partitions=partitions_of(project) if partitions is None else partitions
         )
+        if by is not None:
+            dependencies.check(spec.options, by=by)
     except specs.BadSpec as bad:
         errors = bad.errors
     try:
@@ -85,8 +88,8 @@ def submit(
 ) -> Job:
     """Write the request down; a worker hands it to Slurm. The same key with the same request gives the same job.
 
-    Raises NotNow, TooFast, quotas.OverAllocation, datasets.NotPermitted (a field message each) or KeyReused; then
-    nothing was written but the refusal.
+    Raises NotNow, TooFast, quotas.OverAllocation, datasets.NotPermitted, specs.BadSpec (a field message each) or
+    KeyReused; then nothing was written but the refusal.
     """
     digest = spec.digest(project=project.code, allocation=allocation.code)
     earlier = _earlier(by, idempotency_key, digest)
@@ -94,6 +97,7 @@ def submit(
         return earlier
     may_submit(project, by)
     pace.check(by=by)
+    dependencies.check(spec.options, by=by)
     try:
         return _write(project=project, spec=spec, allocation=allocation, by=by, key=idempotency_key, digest=digest)
     except datasets.NotPermitted as refusal:
@@ -154,7 +158,8 @@ def _write(
     # last: others who spend this allocation wait from here on
     quotas.hold(
         allocation=allocation, reference=str(job.pk), gpus=spec.total_gpus, minutes=spec.time_limit_minutes,
-        gpu_type=spec.gpu_type, partition=spec.partition, user=by,
+        gpu_type=spec.gpu_type, partition=spec.partition, user=by, tasks=spec.options.tasks,
+        at_once=spec.options.at_once,
     )  # fmt: skip
     bells.ring(bells.HAND_OVER)
     return job
@@ -177,7 +182,7 @@ def made(
         name=spec.name, partition=spec.partition, gpu_type=spec.gpu_type, gpus=spec.gpus, nodes=spec.nodes,
         cpus=spec.cpus,
         memory_mb=spec.memory_mb, time_limit_minutes=spec.time_limit_minutes, script=spec.script,
-        environment=dict(spec.environment), digest=digest, idempotency_key=key or None,
+        environment=dict(spec.environment), options=spec.options.stored(), digest=digest, idempotency_key=key or None,
         phase=Phase.REQUESTED, state=State.HANDING,
     )  # fmt: skip
 
@@ -188,6 +193,7 @@ def facts(job: Job) -> dict[str, Any]:
         "about": job, "project": job.project, "digest": job.digest, "partition": job.partition,
         "gpus": job.total_gpus, "gpu_type": job.gpu_type, "nodes": job.nodes, "minutes": job.time_limit_minutes,
         "allocation": job.allocation.code if job.allocation else None,
+        **({"tasks": job.asked.tasks, "array": job.asked.array} if job.is_array else {}),
     }  # fmt: skip
 
 

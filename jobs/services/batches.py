@@ -15,7 +15,7 @@ from audit.actions import Action
 from datasets import services as datasets
 from jobs import bells, specs
 from jobs.models import Job
-from jobs.services import data, pace
+from jobs.services import data, dependencies, pace
 from jobs.services.asking import KeyReused, cluster_of, facts, made, may_submit, partitions_of, prepare
 from projects.models import Project
 from quotas import services as quotas
@@ -37,7 +37,7 @@ class Wanted(NamedTuple):
         return self.spec.digest(project=self.project.code, allocation=self.allocation.code)
 
 
-def prepare_all(asked: Iterable[tuple[dict[str, Any], Project | None]]) -> list[Wanted]:
+def prepare_all(asked: Iterable[tuple[dict[str, Any], Project | None]], *, by: User | None = None) -> list[Wanted]:
     """Check each as `prepare` does; raises BadSpec with all wrong fields of all of them, as "jobs.3.name"."""
     errors: dict[str, list[str]] = {}
     found, offered, choose = list[Wanted](), cache(partitions_of), cache(quotas.choose)
@@ -45,7 +45,9 @@ def prepare_all(asked: Iterable[tuple[dict[str, Any], Project | None]]) -> list[
         if project is None:  # what is wrong with its own is known already
             continue
         try:
-            found.append(Wanted(project, *prepare(raw, project=project, partitions=offered(project), choose=choose)))
+            found.append(
+                Wanted(project, *prepare(raw, project=project, by=by, partitions=offered(project), choose=choose))
+            )
         except specs.BadSpec as bad:
             errors |= placed(bad.errors, place)
     if errors:
@@ -61,8 +63,8 @@ def placed(errors: dict[str, list[str]], place: int) -> dict[str, list[str]]:
 def submit_all(*, wanted: Sequence[Wanted], by: User, idempotency_key: str | None = None) -> list[Job]:
     """Write the requests down; the same key with the same requests gives the same jobs.
 
-    Raises NotNow, TooFast, KeyReused or quotas.OverAllocation, datasets.NotPermitted (`place`: of the first job that
-    does not fit); then none is made.
+    Raises NotNow, TooFast, KeyReused, specs.BadSpec (jobs to wait for that are not there) or quotas.OverAllocation,
+    datasets.NotPermitted (`place`: of the first job that does not fit); then none is made.
     """
     keys = [f"{idempotency_key} {place}" if idempotency_key else None for place in range(len(wanted))]
     earlier = _earlier(by, idempotency_key, wanted)
@@ -71,6 +73,11 @@ def submit_all(*, wanted: Sequence[Wanted], by: User, idempotency_key: str | Non
     for project in {one.project for one in wanted}:
         may_submit(project, by)
     pace.check(by=by)
+    for place, one in enumerate(wanted):
+        try:
+            dependencies.check(one.spec.options, by=by)
+        except specs.BadSpec as bad:
+            raise specs.BadSpec(placed(bad.errors, place)) from bad
     try:
         return _write(wanted, by, keys)
     except datasets.NotPermitted as refusal:
@@ -128,15 +135,17 @@ def _permitted(one: Wanted, place: int, by: User) -> list[datasets.Permitted]:
 
 def _hold(wanted: Sequence[Wanted], jobs: Sequence[Job], by: User) -> None:
     """Jobs that ask for the same are held together: one check over their sum. Allocations in the order of their ids."""
-    alike: dict[tuple[int, int, int, str, str], list[int]] = {}
+    alike: dict[tuple[int, int, int, str, str, int, int], list[int]] = {}
     for place, (_project, spec, allocation) in enumerate(wanted):
-        wish = (allocation.pk, spec.total_gpus, spec.time_limit_minutes, spec.gpu_type, spec.partition)
+        size = (spec.options.tasks, spec.options.at_once)
+        wish = (allocation.pk, spec.total_gpus, spec.time_limit_minutes, spec.gpu_type, spec.partition, *size)
         alike.setdefault(wish, []).append(place)
-    for (_pk, gpus, minutes, gpu_type, partition), places in sorted(alike.items()):
+    for (_pk, gpus, minutes, gpu_type, partition, tasks, at_once), places in sorted(alike.items()):
         try:
             quotas.hold_all(
                 allocation=wanted[places[0]].allocation, references=[str(jobs[place].pk) for place in places],
-                gpus=gpus, minutes=minutes, gpu_type=gpu_type, partition=partition, user=by,
+                gpus=gpus, minutes=minutes, gpu_type=gpu_type, partition=partition, user=by, tasks=tasks,
+                at_once=at_once,
             )  # fmt: skip
         except quotas.OverAllocation as over:
             over.place = places[0]

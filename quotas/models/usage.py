@@ -20,8 +20,9 @@ class Hold(models.Model):
     reference = models.CharField(max_length=64, unique=True)  # the job's id; quotas knows no jobs
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
     gpu_type = models.CharField(max_length=40, blank=True, default="")
-    gpus = models.PositiveIntegerField()
+    gpus = models.PositiveIntegerField()  # the most it can run on at once
     gpu_minutes = models.PositiveBigIntegerField()
+    tasks = models.PositiveIntegerField(default=1)  # of an array: Slurm counts each as a job
     created_at = models.DateTimeField(default=timezone.now)
     released_at = models.DateTimeField(null=True)
     used_gpu_minutes = models.PositiveBigIntegerField(default=0)

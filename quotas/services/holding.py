@@ -60,31 +60,37 @@ def balance(allocation: Allocation) -> Balance:
 
 def hold(
     *, allocation: Allocation, reference: str, gpus: int, minutes: int, gpu_type: str = "", partition: str = "",
-    user: User | None = None,
+    user: User | None = None, tasks: int = 1, at_once: int = 1,
 ) -> Hold:  # fmt: skip
-    """Commit a job's largest possible use; raises OverAllocation with the limit named. Once per reference."""
+    """Commit a job's largest possible use; raises OverAllocation with the limit named. Once per reference.
+
+    Of an array, GPUs and minutes are one task's: the hours of all its tasks are held, and the GPUs of `at_once`.
+    """
     return hold_all(
         allocation=allocation, references=[reference], gpus=gpus, minutes=minutes, gpu_type=gpu_type,
-        partition=partition, user=user,
+        partition=partition, user=user, tasks=tasks, at_once=at_once,
     )[0]  # fmt: skip
 
 
 @transaction.atomic
 def hold_all(
     *, allocation: Allocation, references: Sequence[str], gpus: int, minutes: int, gpu_type: str = "",
-    partition: str = "", user: User | None = None,
+    partition: str = "", user: User | None = None, tasks: int = 1, at_once: int = 1,
 ) -> list[Hold]:  # fmt: skip
     """The same for several jobs that ask for the same: all fit together, or none is held.
 
     Last in a transaction: whoever else spends this allocation waits from here to its end.
     """
-    wish = Wish(gpus, minutes, gpu_type=gpu_type, partition=partition, user=user, jobs=len(references))
+    wish = Wish(gpus, minutes, gpu_type=gpu_type, partition=partition, user=user, jobs=len(references), tasks=tasks)
     row = _locked(allocation.pk) if _counts(allocation, gpus) else allocation
     check(row, wish)
     held = [
-        Hold(allocation=row, reference=name, gpus=gpus, gpu_minutes=gpus * minutes, gpu_type=gpu_type, user=user)
+        Hold(
+            allocation=row, reference=name, gpus=gpus * at_once, gpu_minutes=gpus * minutes * tasks, tasks=tasks,
+            gpu_type=gpu_type, user=user,
+        )
         for name in references
-    ]
+    ]  # fmt: skip
     insert_all(held)
     return held
 

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.models import User
-from quotas.models import Allocation, Share, Usage
+from quotas.models import Allocation, Hold, Share, Usage
 
 # what a job under way may still use beyond what is booked of it already
 STILL_HELD = Greatest(F("gpu_minutes") - F("used_gpu_minutes"), 0)
@@ -33,7 +33,7 @@ class OverAllocation(Exception):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Wish:
-    """What a job asks of an allocation, or `jobs` alike together; GPUs and minutes are one job's."""
+    """What a job asks of an allocation, or `jobs` alike together; GPUs and minutes are one job's, or one task's."""
 
     gpus: int
     minutes: int
@@ -41,11 +41,17 @@ class Wish:
     partition: str = ""
     user: User | None = None
     jobs: int = 1
+    tasks: int = 1  # of each job
 
     @property
     def gpu_minutes(self) -> int:
         """The most it can use, all together."""
-        return self.gpus * self.minutes * self.jobs
+        return self.gpus * self.minutes * self.entries
+
+    @property
+    def entries(self) -> int:
+        """What Slurm counts as jobs: every task of an array is one."""
+        return self.jobs * self.tasks
 
 
 def check(allocation: Allocation, wish: Wish) -> None:
@@ -88,10 +94,10 @@ def _jobs(allocation: Allocation, wish: Wish) -> None:
     most = allocation.jobs_submitted
     if most is None:
         return
-    now = allocation.holds.filter(released_at=None).count()
-    if now + wish.jobs > most:
+    now = _entries(allocation.holds.filter(released_at=None))
+    if now + wish.entries > most:
         words = _("The allocation lets %(n)d jobs be queued and running, and %(now)d are: %(who)s.")
-        facts = {"n": most, "now": now, "who": _holders(allocation, Sum(1))}
+        facts = {"n": most, "now": now, "who": _holders(allocation, Sum("tasks"))}
         raise _over("jobs_submitted", words % facts + " " + _("A place is free when one of them ends."), OPERATOR)
 
 
@@ -129,7 +135,7 @@ def _share(allocation: Allocation, share: Share, wish: Wish) -> None:
     if share.longest_minutes is not None and wish.minutes > share.longest_minutes:
         words = _("Your share of the allocation lets a job run for at most %(n)d minutes.")
         raise _over("longest_minutes", words % {"n": share.longest_minutes}, PI)
-    if share.jobs_submitted is not None and mine.count() + wish.jobs > share.jobs_submitted:
+    if share.jobs_submitted is not None and _entries(mine) + wish.entries > share.jobs_submitted:
         words = _("Your share of the allocation is %(n)d jobs queued and running, and you have them.")
         raise _over("jobs_submitted", words % {"n": share.jobs_submitted}, PI)
     if share.gpu_minutes is not None and wish.gpus:
@@ -139,6 +145,10 @@ def _share(allocation: Allocation, share: Share, wish: Wish) -> None:
             words = _("The job may use %(asked).1f GPU-hours; %(free).1f of your share's %(all).1f are free.")
             facts = {"asked": wish.gpu_minutes / 60, "free": free / 60, "all": share.gpu_minutes / 60}
             raise _over("gpu_minutes", words % facts, PI)
+
+
+def _entries(holds: QuerySet[Hold]) -> int:
+    return int(holds.aggregate(sum=Sum("tasks"))["sum"] or 0)
 
 
 def held_minutes(allocation: Allocation, *, gpu_type: str = "", user: User | None = None) -> int:

@@ -1,0 +1,248 @@
+"""Each option of a request checked by itself and against the amounts it goes with; a message for each field."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+from django.utils.translation import gettext as _
+
+from jobs.options import ARRAY, KINDS, After, Options, task_numbers
+
+Errors = dict[str, list[str]]
+MOST_AFTER, MOST_COLUMNS = 20, 50
+LONGEST_ARRAY, LONGEST_WORDS = 2000, 200
+FARTHEST = timedelta(days=366)
+LATE = timedelta(minutes=5)  # for how long a begin time may be past: forms stay open
+_CONSTRAINT = re.compile(r"[A-Za-z0-9_.\-=&|!*()\[\]]+")
+_RESERVATION = re.compile(r"[A-Za-z0-9_.\-]+")
+_FACT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+/-]{0,79}@[A-Za-z0-9_.+-]{1,40}")
+_COLUMN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
+_SIGNAL = re.compile(r"(?:(?P<to>R?B|BR|R):)?(?:SIG)?(?P<name>[A-Z0-9]+)(?:@(?P<seconds>[0-9]{1,5}))?")
+_SIGNALS = frozenset(
+    [
+        "HUP",
+        "INT",
+        "QUIT",
+        "ABRT",
+        "KILL",
+        "USR1",
+        "USR2",
+        "TERM",
+        "CHLD",
+        "CONT",
+        "STOP",
+        "TSTP",
+        "TTIN",
+        "TTOU",
+        "URG",
+        "XCPU",
+    ]
+)
+
+
+def check(raw: Mapping[str, Any], amounts: Mapping[str, int], errors: Errors) -> Options:
+    """The options of a request; `amounts` are its gpus, nodes, cpus and time_limit_minutes, checked before."""
+    parameters = _parameters(raw, errors)
+    found = Options(
+        tasks_per_node=_count(raw, "tasks_per_node", errors),
+        gpus_per_task=_count(raw, "gpus_per_task", errors),
+        exclusive=bool(_switch(raw, "exclusive", errors)),
+        constraint=_words(raw, "constraint", _CONSTRAINT, errors),
+        reservation=_words(raw, "reservation", _RESERVATION, errors),
+        begin=_begin(raw, errors),
+        signal=_signal(raw, amounts["time_limit_minutes"], errors),
+        requeue=_switch(raw, "requeue", errors),
+        array=_array(raw, len(parameters), errors),
+        after=_after(raw, errors),
+        separate_errors=bool(_switch(raw, "separate_errors", errors)),
+        preset=_fact(raw, "preset", errors),
+        software=_fact(raw, "software", errors),
+        parameters=parameters,
+    )
+    _tasks_fit(found, amounts, errors)
+    return found
+
+
+def _text(raw: Mapping[str, Any], field: str, errors: Errors) -> str:
+    given = raw.get(field)
+    if given is None or isinstance(given, str):
+        return (given or "").strip()
+    errors[field] = [_("This is not text.")]
+    return ""
+
+
+def _count(raw: Mapping[str, Any], field: str, errors: Errors) -> int:
+    given = raw.get(field)
+    if given in (None, ""):
+        return 0
+    text = "" if isinstance(given, bool) else str(given).strip()
+    if re.fullmatch(r"[0-9]{1,6}", text):
+        return int(text)
+    errors[field] = [_("Enter a whole number.")]
+    return 0
+
+
+def _switch(raw: Mapping[str, Any], field: str, errors: Errors) -> bool | None:
+    """As JSON or a form says it; None where nothing is said."""
+    given = raw.get(field)
+    if given is None or given == "":
+        return None
+    if isinstance(given, bool):
+        return given
+    word = str(given).lower()
+    if word not in ("on", "true", "yes", "1", "off", "false", "no", "0"):
+        errors[field] = [_("Say yes or no.")]
+    return word in ("on", "true", "yes", "1")
+
+
+def _words(raw: Mapping[str, Any], field: str, allowed: re.Pattern[str], errors: Errors) -> str:
+    text = _text(raw, field, errors)
+    if text and (len(text) > LONGEST_WORDS or not allowed.fullmatch(text)):
+        signs = "& | ! * ( ) [ ] _ . - =" if allowed is _CONSTRAINT else "_ . -"
+        errors[field] = [_("Letters, digits and %(signs)s, %(n)d at most.") % {"signs": signs, "n": LONGEST_WORDS}]
+    return text
+
+
+def _begin(raw: Mapping[str, Any], errors: Errors) -> str:
+    """A time without a zone is meant on the asker's clock."""
+    text = _text(raw, "begin", errors)
+    if not text:
+        return ""
+    try:
+        at = parse_datetime(text)
+        at = timezone.make_aware(at) if at is not None and at.tzinfo is None else at
+        at = at.astimezone(UTC) if at else None
+    except (ValueError, OverflowError):
+        at = None
+    now = timezone.now()
+    if at is None:
+        errors["begin"] = [_("Give a day and a time, like 2026-12-24T18:00.")]
+    elif at < now - LATE:
+        errors["begin"] = [_("This time is past.")]
+    elif at > now + FARTHEST:
+        errors["begin"] = [_("At most a year ahead.")]
+    return f"{at:%Y-%m-%dT%H:%M:%SZ}" if at else ""
+
+
+def _signal(raw: Mapping[str, Any], minutes: int, errors: Errors) -> str:
+    """One way of writing it: the part it goes to, the name without SIG, the seconds before the end."""
+    text = _text(raw, "signal", errors).upper()
+    match = _SIGNAL.fullmatch(text)
+    if not text:
+        return ""
+    if not match or not (match["name"] in _SIGNALS or (match["name"].isdigit() and 1 <= int(match["name"]) <= 64)):
+        errors["signal"] = [
+            _("Write it as Slurm does: B:USR1@120 sends USR1 to the script 120 seconds before the end.")
+        ]
+        return ""
+    seconds = int(match["seconds"] or 60)
+    if not 1 <= seconds < min(65536, minutes * 60):
+        errors["signal"] = [_("Between 1 second before the end and the job's whole time limit.")]
+    return f"{match['to'] + ':' if match['to'] else ''}{match['name']}@{seconds}"
+
+
+def _array(raw: Mapping[str, Any], rows: int, errors: Errors) -> str:
+    text = "".join(_text(raw, "array", errors).split()) or (f"0-{rows - 1}" if rows else "")
+    said = _array_fault(text, rows) if text else ""
+    if said:
+        errors["array"] = [said]
+    return "" if said else text
+
+
+def _array_fault(text: str, rows: int) -> str:
+    most = settings.MAX_ARRAY_SIZE
+    if len(text) > LONGEST_ARRAY or not ARRAY.fullmatch(text):
+        return _("Write tasks as 1-100, 0-9:2 or 1,5,7, and %8 behind them for at most 8 at once.")
+    numbers = [int(number) for number in re.findall(r"\d+", text.partition("%")[0])]
+    if any(number >= most for number in numbers):
+        return _("The cluster numbers tasks up to %(n)d.") % {"n": most - 1}
+    if re.search(r":0+(,|%|$)", text) or re.search(r"%0+$", text):
+        return _("A step and a number at once are 1 or more.")
+    tasks = task_numbers(text)
+    if not tasks:
+        return _("There is no task in it.")
+    if rows and len(tasks) != rows:
+        return _("The table has %(rows)d rows and the array %(n)d tasks.") % {"rows": rows, "n": len(tasks)}
+    return ""
+
+
+def _after(raw: Mapping[str, Any], errors: Errors) -> tuple[After, ...]:
+    """As JSON has it, or as a form may: "ok:<job> any:<job>". Whether the asker may see the jobs is asked later."""
+    given = raw.get("after") or ()
+    if isinstance(given, str):
+        given = [dict(zip(("kind", "job"), one.split(":", 1), strict=False)) for one in given.replace(",", " ").split()]
+    found = []
+    for one in given if isinstance(given, list | tuple) else (None,):
+        after = _one_after(one)
+        if after is None:
+            errors["after"] = [_("Name jobs of the portal by their id, each after ok, any or notok.")]
+        elif after not in found:
+            found.append(after)
+    if len(found) > MOST_AFTER:
+        errors["after"] = [_("A job waits for at most %(n)d others.") % {"n": MOST_AFTER}]
+    return tuple(found)
+
+
+def _one_after(given: Any) -> After | None:
+    if not isinstance(given, Mapping) or given.get("kind") not in KINDS or set(given) - {"kind", "job"}:
+        return None
+    try:
+        return After(given["kind"], str(UUID(str(given.get("job")))))
+    except ValueError:
+        return None
+
+
+def _fact(raw: Mapping[str, Any], field: str, errors: Errors) -> str:
+    text = _text(raw, field, errors)
+    if text and not _FACT.fullmatch(text):
+        errors[field] = [_("Give a name and a version, as name@3.")]
+    return text
+
+
+def _parameters(raw: Mapping[str, Any], errors: Errors) -> tuple[dict[str, Any], ...]:
+    """A row a task; every row has the same columns, a value is a number or one line of text."""
+    rows = raw.get("parameters") or ()
+    said = ""
+    if not isinstance(rows, list | tuple) or not all(isinstance(row, Mapping) for row in rows):
+        said = _("Give a list with one object a task.")
+    elif len(rows) > settings.MAX_ARRAY_SIZE:
+        said = _("At most %(n)d rows.") % {"n": settings.MAX_ARRAY_SIZE}
+    elif wrong := [n for n, row in enumerate(rows, 1) if set(row) != set(rows[0]) or not _is_row(row)]:
+        said = _("Row %(n)d: the same columns in every row, a number or a line of text in each.") % {"n": wrong[0]}
+    if said:
+        errors["parameters"] = [said]
+    return () if said else tuple(dict(row) for row in rows)
+
+
+def _is_row(row: Mapping[Any, Any]) -> bool:
+    return 0 < len(row) <= MOST_COLUMNS and all(_is_cell(name, value) for name, value in row.items())
+
+
+def _is_cell(name: Any, value: Any) -> bool:
+    if not isinstance(name, str) or not _COLUMN.fullmatch(name):
+        return False
+    if isinstance(value, str):
+        return len(value) <= 500 and value.isprintable()
+    return isinstance(value, bool | int | float) and abs(value) < 1e300  # no NaN, no infinity: JSON has none
+
+
+def _tasks_fit(found: Options, amounts: Mapping[str, int], errors: Errors) -> None:
+    """CPUs and GPUs are a node's: its tasks share them out evenly."""
+    tasks = found.tasks_per_node or 1
+    if amounts["cpus"] % tasks:
+        errors["tasks_per_node"] = [
+            _("%(cpus)d CPUs per node cannot be shared out evenly to %(tasks)d tasks.")
+            % {"cpus": amounts["cpus"], "tasks": tasks}
+        ]
+    if found.gpus_per_task and found.gpus_per_task * tasks != amounts["gpus"]:
+        errors["gpus_per_task"] = [
+            _("%(each)d GPUs for each of %(tasks)d tasks are not the %(gpus)d GPUs per node asked for.")
+            % {"each": found.gpus_per_task, "tasks": tasks, "gpus": amounts["gpus"]}
+        ]
