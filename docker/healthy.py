@@ -28,6 +28,7 @@ CHECKS: dict[str, Callable[[], bool]] = {
     "nginx": lambda: get(("127.0.0.1", STACK.tcp("door")), "/healthz") == 200,
     "signer": lambda: connects(portal.SIGNER, socket.SOCK_STREAM),
     "reader": lambda: get(portal.READER, "/") < 500,
+    "files": lambda: Path(portal.FILES).is_socket(),
     "opener": lambda: Path(portal.OPENER).is_socket(),
     "worker-default": lambda: bells("default") < MOST_BELLS,
     "worker-slurm": lambda: bells("slurm") < MOST_BELLS,

@@ -14,7 +14,8 @@ MARKER = "/srv/.stack"  # names the var folder a mount namespace belongs to
 DEFAULT_PORT = 8600
 
 # TCP ports, counted from the base; all else speaks over Unix sockets
-PORTS = ("door", "ldap", "ldaps", "slurmctld", "slurmdbd", "gpu01", "gpu02", "big01", "prep01", "prometheus")
+PORTS = ("door", "ldap", "ldaps", "slurmctld", "slurmdbd", "gpu01", "gpu02", "big01", "prep01", "prometheus",
+         "agent-gpu01", "agent-gpu02", "agent-big01", "agent-prep01")  # fmt: skip
 
 # folder under var, owner, group, mode: a set-group-id folder hands its group to the sockets made in it
 FOLDERS = (
@@ -34,6 +35,7 @@ FOLDERS = (
     ("run/signer", "bancada-signer", "bancada-cluster", 0o2750),
     ("run/reader", "bancada-reader", "bancada-watch", 0o2750),
     ("run/opener", "root", "bancada-reader", 0o2750),
+    ("run/files", "root", "bancada-web", 0o2750),
     ("run/beat", "bancada-beat", "bancada-beat", 0o750),
     ("postgres", "bancada-postgres", "bancada-postgres", 0o700),
     ("redis", "bancada-redis", "bancada-redis", 0o700),
@@ -46,6 +48,8 @@ FOLDERS = (
     ("slurm/spool", "root", "root", 0o755),
     ("slurm/gpus", "root", "root", 0o755),
     ("prometheus", "bancada-prometheus", "bancada-prometheus", 0o700),
+    ("driver", "root", "root", 0o755),
+    ("run/scenes", "root", "root", 0o1777),  # what simulated GPUs show is for the jobs on them to say
     ("static", "bancada-owner", "bancada-owner", 0o755),
     ("etc", "root", "root", 0o755),
     ("tickets", "root", "root", 0o755),

@@ -21,6 +21,8 @@ SIGNER_OPTIONS = (
     f"--socket {SIGNER} --allow bancada-slurm=user,admin --allow bancada-follower=read --slurm-user bancada-slurmctld"
 )
 OPENER_OPTIONS = f"--socket {OPENER} --keys /srv/var/tickets --allow-uid {{reader}} --socket-owner {{reader}}"
+FILES = f"{RUN}/files/files.sock"
+FILES_OPTIONS = f"--socket {FILES} --keys /srv/var/tickets --allow-uid {{web}} --socket-owner {{web}}"
 READER_OPTIONS = f"--socket {READER} --opener {OPENER}"
 # gunicorn gives the socket its own group: who may connect is for the folder to say
 WEB_OPTIONS = (
@@ -60,6 +62,7 @@ TABLE = (
     Process("signer", "signer", f"-m slurm.signer {SIGNER_OPTIONS}", "slurm/signer.py", (), SIGNER, 0o007),
     Process("opener", "root", f"-m logs.opener {OPENER_OPTIONS}", "logs/opener.py", (), OPENER),
     Process("reader", "reader", f"-m logs.reader {READER_OPTIONS}", "logs/reader.py", ["opener"], READER, 0o007),
+    Process("files", "root", f"-m files.opener {FILES_OPTIONS}", "files/opener.py", (), FILES),
     Process("web", "web", f"-m gunicorn {WEB_OPTIONS}", "portal/wsgi.py", [*STORES, "slapd"], WEB),
     Process("live", "live", f"-m uvicorn {LIVE_OPTIONS}", "portal/asgi.py", STORES, LIVE),
     Process("worker-default", "work", f"{WORKER} -Q default -n default@%h", "portal/celery.py", STORES),
@@ -96,7 +99,9 @@ def _service(stack: Stack, row: Process, absent: set[str]) -> Service:
 
 
 def _fill(stack: Stack, line: str) -> str:
-    return line.replace("{reader}", str(identities.uid(stack, "bancada-reader")))
+    for name in ("reader", "web"):
+        line = line.replace(f"{{{name}}}", str(identities.uid(stack, f"bancada-{name}")))
+    return line
 
 
 def _tidy(socket: str) -> None:

@@ -16,7 +16,7 @@ from stack.table import table
 
 ROOT = Path(__file__).resolve().parents[2]
 ONCE = {"init", "migrate", "story"}
-ROOT_BY_NEED = {"init", "opener", "slurmd-gpu01", "slurmd-gpu02", "slurmd-big01", "slurmd-prep01"}
+ROOT_BY_NEED = {"init", "opener", "files", "slurmd-gpu01", "slurmd-gpu02", "slurmd-big01", "slurmd-prep01"}
 STORES = {"run-pg", "run-redis", "run-mariadb"}
 
 
@@ -78,7 +78,7 @@ def test_a_job_reaches_no_store_no_secret_and_no_portal(services: dict[str, Any]
 
 
 def test_the_stores_have_no_network_at_all(services: dict[str, Any]) -> None:
-    for name in ("postgres", "redis-broker", "redis-hints", "mariadb", "munge", "signer", "opener", "reader"):
+    for name in ("postgres", "redis-broker", "redis-hints", "mariadb", "munge", "signer", "opener", "files", "reader"):
         assert services[name]["network_mode"] == "none", name
 
 

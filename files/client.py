@@ -1,0 +1,224 @@
+"""How the portal asks the files' door: one connection with one ticket, and one method for each thing to be done."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import socket
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Self
+
+from files.answers import ANSWERS, Refused
+from files.names import shown
+from files.wire import ANSWER, DATA, END, MOST, PIECE, QUESTION, REFUSAL, TICKET, BadPacket, Channel, Gone, pack, unpack
+
+__all__ = ["Door", "DoorDown", "Entry", "Listing", "Refused", "Room"]
+
+TIMEOUT = 20.0  # seconds of silence after which the file system (or the door) is given up
+
+
+class DoorDown(Exception):
+    """The files' door, or the file system behind it, gives no answer. Nothing is known; try again."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry. kind: d folder, f file, l link, o other; sizes in bytes, mtime in epoch seconds."""
+
+    name: str
+    kind: str
+    size: int
+    mtime: int
+    uid: int
+    mode: int
+    links: int
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether it can be gone into."""
+        return self.kind == "d"
+
+    @property
+    def is_file(self) -> bool:
+        """Whether there are bytes to read."""
+        return self.kind == "f"
+
+    @property
+    def shown(self) -> str:
+        """Its name with what cannot be seen written out."""
+        return shown(self.name)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Listing:
+    """Some of a folder's entries; `total` of them there are, and more where it is `cut`."""
+
+    entries: list[Entry]
+    total: int
+    cut: bool
+    may_write: bool
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Found:
+    """What a walk found: the newest, and how many there are with how many bytes; `cut`: at least so many."""
+
+    entries: list[Entry]
+    count: int
+    bytes: int
+    cut: bool
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Room:
+    """Bytes free and in all on the file system, and files that may still be made."""
+
+    free: int
+    total: int
+    files: int
+
+
+class Door:
+    """A context manager: `with Door(socket, ticket) as door`. Every method may raise Refused and DoorDown.
+
+    One process of the system stands behind each, so it is held no longer than one request takes.
+    """
+
+    def __init__(self, path: Path | str, ticket: str, *, timeout: float = TIMEOUT) -> None:
+        self._connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            self._connection.settimeout(timeout)
+            self._connection.connect(str(path))
+            self._channel = Channel(self._connection, patience=timeout)
+            self._channel.send(TICKET, ticket.encode())
+            self._answer()
+        except (OSError, Gone) as error:
+            self._connection.close()
+            raise DoorDown(f"no answer from the files' door at {path}: {error}") from error
+        except Exception:
+            self._connection.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Hang up."""
+        self._connection.close()
+
+    def folder(self, path: str, *, offset: int = 0, limit: int = 500, order: str = "name") -> Listing:
+        """A folder's entries in order (name, size, time; "-" before it turns it round), 10,000 at most at once."""
+        head = self._ask("list", path=path, offset=offset, limit=limit, order=order)
+        return Listing(self._rows(), int(head["total"]), bool(head["cut"]), bool(head["may_write"]))
+
+    def stat(self, path: str) -> Entry:
+        """One entry, a link as the link."""
+        return Entry(*self._ask("stat", path=path)["entry"])
+
+    def read(self, path: str, *, offset: int = 0, limit: int = MOST) -> tuple[Entry, Iterator[bytes]]:
+        """(the file, its bytes piece by piece). A file that becomes another under way ends with Refused("changed")."""
+        head = self._ask("read", path=path, offset=offset, limit=limit)
+        return Entry(*head["entry"]), self._bytes()
+
+    def tar(self, path: str) -> Iterator[bytes]:
+        """A folder and all beneath it, in the tar format."""
+        self._ask("tar", path=path)
+        return self._bytes()
+
+    def walk(self, path: str, *, since: int = 0, uid: int = 0, limit: int = 200) -> Found:
+        """The newest files beneath a folder, since a time (epoch seconds), of one uid or (0) of anybody."""
+        head = self._ask("walk", path=path, since=since, uid=uid, limit=limit)
+        return Found(self._rows(), int(head["count"]), int(head["bytes"]), bool(head["cut"]))
+
+    def room(self, path: str = "") -> Room:
+        """Room on the file system."""
+        head = self._ask("space", path=path)
+        return Room(int(head["free"]), int(head["total"]), int(head["files"]))
+
+    def make(self, path: str, *, parents: bool = False) -> int:
+        """Make a folder; gives how many were made."""
+        return int(self._ask("make", path=path, parents=parents)["made"])
+
+    def rename(self, path: str, to: str) -> Entry:
+        """Give another name or place beneath the root; never over something."""
+        return Entry(*self._ask("rename", path=path, to=to)["entry"])
+
+    def delete(self, path: str, *, whole: bool = False) -> dict[str, Any]:
+        """Remove; gives kind, size and uid of what it was. `whole`: a folder with all in it."""
+        return self._ask("delete", path=path, whole=whole)
+
+    def begin(self, path: str, upload: str, size: int, *, overwrite: bool = False) -> int:
+        """Let an upload (32 hex digits name it) in; gives the offset it stands at."""
+        return int(self._ask("begin", path=path, id=upload, size=size, overwrite=overwrite)["offset"])
+
+    def piece(self, path: str, upload: str, offset: int, size: int, data: Iterable[bytes], *, digest: str = "") -> int:
+        """Send the next `size` bytes; gives the offset after them."""
+        self._question("piece", path=path, id=upload, offset=offset, size=size, digest=digest)
+        try:
+            for chunk in data:
+                for at in range(0, len(chunk), PIECE):
+                    self._channel.send(DATA, chunk[at : at + PIECE])
+            self._channel.send(END)
+        except Gone as error:
+            raise DoorDown(str(error)) from error
+        return int(self._answer()["offset"])
+
+    def finish(
+        self, path: str, upload: str, size: int, *, digest: str = "", overwrite: bool = False
+    ) -> tuple[Entry, str, bool]:
+        """Give a whole upload its name: (entry, SHA-256, whether a file was replaced)."""
+        head = self._ask("finish", path=path, id=upload, size=size, digest=digest, overwrite=overwrite)
+        return Entry(*head["entry"]), str(head["digest"]), bool(head["replaced"])
+
+    def abandon(self, path: str, upload: str) -> None:
+        """Take an unfinished upload away."""
+        self._ask("abandon", path=path, id=upload)
+
+    def _question(self, operation: str, **fields: Any) -> None:
+        try:
+            self._channel.send(QUESTION, pack({"op": operation, **fields}))
+        except Gone as error:
+            raise DoorDown(str(error)) from error
+
+    def _ask(self, operation: str, **fields: Any) -> dict[str, Any]:
+        self._question(operation, **fields)
+        return self._answer()
+
+    def _next(self) -> tuple[bytes, memoryview]:
+        try:
+            word, body = self._channel.receive()
+        except (Gone, BadPacket) as error:
+            raise DoorDown(str(error)) from error
+        if word == REFUSAL:
+            facts = unpack(bytes(body))
+            answer = facts.pop("answer", "")
+            raise Refused(answer if answer in ANSWERS else "failed", **facts)
+        return word, body
+
+    def _answer(self) -> dict[str, Any]:
+        word, body = self._next()
+        if word != ANSWER:
+            raise DoorDown("the door answered out of turn")
+        return unpack(bytes(body))
+
+    def _rows(self) -> list[Entry]:
+        rows: list[Entry] = []
+        while True:
+            word, body = self._next()
+            if word == END:
+                return rows
+            rows += [Entry(*one) for one in json.loads(bytes(body))]
+
+    def _bytes(self) -> Iterator[bytes]:
+        while True:
+            word, body = self._next()
+            if word == END:
+                end = unpack(bytes(body))
+                if not end.get("whole", True) or not end.get("same", True):
+                    raise Refused("changed")
+                return
+            yield bytes(body)

@@ -1,0 +1,172 @@
+"""Uploads: bytes gather in a part beneath the folder they are for, and get their name whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import stat
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from files.answers import Refused, of
+from files.beneath import Root, is_shared, rename_to_new
+from files.looking import pieces, row
+from files.names import PART, check_new
+from files.wire import ANSWER, DATA, END, BadPacket, Channel, pack
+
+MARGIN = 16 * 1024 * 1024  # bytes that stay free when an upload is let in
+ABANDONED = 7 * 24 * 3600  # seconds after which a part nobody goes on with is taken away
+
+
+def begin(channel: Channel, root: Root, uid: int, asked: dict[str, Any]) -> None:
+    """Let an upload in, or say where one that broke off stands: asks for room, and whether the name is free."""
+    check_new(asked["path"])
+    with root.parent(asked["path"]) as (above, name):
+        _check_target(above, name, overwrite=asked["overwrite"])
+        _forget_old(root, asked["path"], uid)
+        with _part(above, asked["id"], uid, create=True) as part:
+            have = os.fstat(part).st_size
+            if have > asked["size"]:
+                raise Refused("offset", offset=have)
+            room = os.fstatvfs(part)
+            free = room.f_bavail * room.f_frsize
+            if asked["size"] - have + MARGIN > free:
+                os.unlink(PART + asked["id"], dir_fd=above)
+                raise Refused("full", free=free, needed=asked["size"] - have)
+    channel.send(ANSWER, pack({"offset": have}))
+
+
+def _check_target(above: int, name: str, *, overwrite: bool) -> bool:
+    """Whether a file is there that would be replaced; raises Refused where it must not be."""
+    try:
+        status = os.stat(name, dir_fd=above, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise of(error) from error
+    if not overwrite:
+        raise Refused("exists")
+    if not stat.S_ISREG(status.st_mode):
+        raise Refused("is-folder" if stat.S_ISDIR(status.st_mode) else "not-regular")
+    return True
+
+
+@contextlib.contextmanager
+def _part(above: int, upload: str, uid: int, *, create: bool = False) -> Iterator[int]:
+    """The part of an upload, ours and nobody else's, locked: two who write the same one do not mix."""
+    flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | (os.O_CREAT if create else 0)
+    try:
+        part = os.open(PART + upload, flags, 0o600, dir_fd=above)
+    except OSError as error:
+        raise of(error) from error
+    try:
+        status = os.fstat(part)
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != uid or status.st_nlink != 1:
+            raise Refused("changed")
+        fcntl.flock(part, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield part
+    except OSError as error:
+        raise of(error) from error
+    finally:
+        os.close(part)
+
+
+def _forget_old(root: Root, path: str, uid: int) -> None:
+    """Parts of the person's own that nobody went on with for a week, in this folder."""
+    before = time.time() - ABANDONED
+    above = path.rpartition("/")[0]
+    with contextlib.suppress(Refused, OSError), root.folder(above) as folder, os.scandir(folder) as entries:
+        for one in [one for one in entries if one.name.startswith(PART)]:
+            status = one.stat(follow_symlinks=False)
+            if status.st_uid == uid and status.st_mtime < before:
+                os.unlink(one.name, dir_fd=folder)
+
+
+def take_piece(channel: Channel, root: Root, uid: int, asked: dict[str, Any]) -> None:
+    """The next bytes of an upload: `size` of them, at `offset`, with their SHA-256 where it is known."""
+    offset, refused = asked["offset"], None
+    try:
+        with root.parent(asked["path"]) as (above, _), _part(above, asked["id"], uid) as part:
+            have = os.fstat(part).st_size
+            if have != offset:
+                raise Refused("offset", offset=have)
+            try:
+                _write_piece(channel, part, asked)
+            except BaseException as error:  # whatever it was: nothing of this piece stays
+                os.ftruncate(part, offset)
+                if not isinstance(error, OSError | Refused):
+                    raise
+                refused = error if isinstance(error, Refused) else of(error)
+                if refused.answer in ("full", "quota"):
+                    os.unlink(PART + asked["id"], dir_fd=above)
+                raise refused from error
+    except Refused:
+        _drain(channel, refused)
+        raise
+    channel.send(ANSWER, pack({"offset": offset + asked["size"]}))
+
+
+class _Short(Refused):
+    """The packets ended before the piece did: there is nothing left to drain."""
+
+
+def _write_piece(channel: Channel, part: int, asked: dict[str, Any]) -> None:
+    at, end, digest = asked["offset"], asked["offset"] + asked["size"], hashlib.sha256()
+    while True:
+        word, data = channel.receive()
+        if word == END:
+            break
+        if word != DATA or at + len(data) > end:
+            raise BadPacket("more than the piece was to have")
+        digest.update(data)
+        while data:
+            written = os.pwrite(part, data, at)
+            at, data = at + written, data[written:]
+    if at != end or (asked["digest"] and digest.hexdigest() != asked["digest"]):
+        raise _Short("digest")
+
+
+def _drain(channel: Channel, refused: Refused | None) -> None:
+    """Hear the sender out, so that the refusal reaches them."""
+    while not isinstance(refused, _Short) and channel.receive()[0] != END:
+        pass
+
+
+def finish(channel: Channel, root: Root, uid: int, asked: dict[str, Any]) -> None:
+    """Give a whole upload its name, once size and SHA-256 are what they should be and the bytes are on the disk."""
+    check_new(asked["path"])
+    with root.parent(asked["path"]) as (above, name), _part(above, asked["id"], uid) as part:
+        status = os.fstat(part)
+        if status.st_size != asked["size"]:
+            raise Refused("offset", offset=status.st_size)
+        digest = hashlib.sha256()
+        for piece in pieces(part, 0, status.st_size):
+            digest.update(piece)
+        if asked["digest"] and digest.hexdigest() != asked["digest"]:
+            os.unlink(PART + asked["id"], dir_fd=above)
+            raise Refused("digest")
+        replaced = _check_target(above, name, overwrite=asked["overwrite"])
+        os.fchmod(part, 0o660 if is_shared(above) else 0o600)
+        os.fsync(part)
+        _into_place(above, PART + asked["id"], name, replaced=replaced)
+        there, ours = os.stat(name, dir_fd=above, follow_symlinks=False), os.fstat(part)
+        if (there.st_dev, there.st_ino) != (ours.st_dev, ours.st_ino):  # somebody swapped it a moment ago
+            raise Refused("changed")
+    channel.send(ANSWER, pack({"entry": row(name, ours), "digest": digest.hexdigest(), "replaced": replaced}))
+
+
+def _into_place(above: int, part: str, name: str, *, replaced: bool) -> None:
+    if replaced:
+        os.rename(part, name, src_dir_fd=above, dst_dir_fd=above)
+    else:
+        rename_to_new(above, part, above, name)
+
+
+def abandon(channel: Channel, root: Root, uid: int, asked: dict[str, Any]) -> None:
+    """Take an unfinished upload away."""
+    with root.parent(asked["path"]) as (above, _), _part(above, asked["id"], uid):
+        os.unlink(PART + asked["id"], dir_fd=above)
+    channel.send(ANSWER, pack({}))
