@@ -13,10 +13,12 @@ from django.db import transaction
 
 from access.bells import ring
 
-__all__ = ["CARRY_OUT", "HAND_OVER", "RENEW_TICKETS", "hint", "ring"]
+__all__ = ["CARRY_OUT", "HAND_OVER", "LOOK_BACK", "RENEW_TICKETS", "hint", "ring"]
 
 log = structlog.get_logger(__name__)
-HAND_OVER, CARRY_OUT, RENEW_TICKETS = (f"slurm.{name}" for name in ("hand_over", "carry_out", "renew_tickets"))
+HAND_OVER, CARRY_OUT, RENEW_TICKETS, LOOK_BACK = (
+    f"slurm.{name}" for name in ("hand_over", "carry_out", "renew_tickets", "look_back")
+)
 
 
 def hint(changes: Iterable[tuple[Any, int]]) -> None:

@@ -95,7 +95,7 @@ CATALOGUE: tuple[Failure, ...] = (
     _of("disk_full", r"No space left on device|ENOSPC|\[Errno 28\]",
         _("The disk it wrote to is full."), _ROOM),
     _of("quota", r"Disk quota exceeded|EDQUOT|\[Errno 122\]",
-        _("The folder's quota of storage is used up."), _ROOM),
+        _("The storage that the folder may take is used up."), _ROOM),
     _of("shared_memory", r"[/]dev/shm|insufficient shared memory|[Bb]us error.{0,60}shared memory",
         _("The shared memory of the node (/dev/shm) was not enough."),
         _("Use fewer workers in the data loader.")),

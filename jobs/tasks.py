@@ -3,6 +3,7 @@
 from celery import shared_task
 
 from jobs.services import handing, intents, tickets
+from jobs.services.afterwards import looking
 
 
 @shared_task(name="slurm.hand_over")
@@ -21,3 +22,9 @@ def carry_out() -> None:
 def renew_tickets() -> None:
     """Sign anew what started again or expires soon."""
     tickets.renew()
+
+
+@shared_task(name="slurm.look_back")
+def look_back() -> None:
+    """Look into the output of what ended."""
+    looking.look_back()

@@ -11,6 +11,7 @@ urlpatterns = [
     path("new", asking.submit, name="submit"),
     path("<uuid:pk>", one.detail, name="detail"),
     path("<uuid:pk>/live", one.live, name="live"),
+    path("<uuid:pk>/after", one.after, name="after"),
     path("<uuid:pk>/cancel", asking.cancel, name="cancel"),
     path("<uuid:pk>/log", output.log, name="log"),
     path("<uuid:pk>/log/find", output.find, name="log_find"),

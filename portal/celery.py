@@ -44,6 +44,7 @@ app.conf.update(
         "apply limits": {"task": "slurm.apply_limits", "schedule": 5.0},
         "compare with Slurm's accounting": {"task": "slurm.reconcile", "schedule": 60.0},
         "renew tickets": {"task": "slurm.renew_tickets", "schedule": 3600.0},
+        "look into what ended": {"task": "slurm.look_back", "schedule": 15.0},
         "sync with the directory": {"task": "default.sync_directory", "schedule": 300.0},
         "write last acts down": {"task": "default.note_sessions", "schedule": 60.0},
         "close memberships that are over": {"task": "default.close_expired", "schedule": 60.0},

@@ -83,6 +83,7 @@ GRANTS: dict[str, dict[str, str]] = {
     "jobs_job": {WEB: JOB_ASKED, WORK: READ, SLURM: WRITE},
     "jobs_handover": {WEB: READ, WORK: READ, SLURM: WRITE},
     "jobs_run": {WEB: READ, WORK: READ, SLURM: WRITE},
+    "jobs_report": {WEB: READ, WORK: READ, SLURM: WRITE},
     "jobs_intent": {WEB: APPEND, WORK: READ, SLURM: WRITE},
 }
 

@@ -35,6 +35,7 @@ SERVICES = (
     "bancada-reader",
     "bancada-seal",
     "bancada-owner",  # migrations
+    "bancada-agent",
 )
 DJANGO = ("web", "live", "work", "slurm", "follower", "beat", "seal", "owner")
 # group -> service users in it; each is who may open one kind of socket or secret
@@ -44,9 +45,10 @@ GROUPS = {
     "bancada-bus": DJANGO,
     "bancada-directory": ("web", "slurm", "work", "owner"),
     "bancada-cluster": ("slurm", "follower"),
-    "bancada-watch": ("web", "live"),
+    "bancada-watch": ("web", "live", "slurm"),  # slurm: looks into the outputs of jobs that ended
 }
-BLOCK = len(SERVICES) + len(GROUPS)
+GROUPS_AT = 50  # their distance from the first: a service that is added later moves no group
+BLOCK = GROUPS_AT + len(GROUPS)
 FIRST, LAST = 58000, 59900  # below what Debian and systemd give out themselves, above what adduser reaches
 
 
@@ -96,7 +98,7 @@ def _service_users(first: int) -> list[str]:
 
 def _service_groups(first: int) -> list[str]:
     own = [f"{name}:x:{gid}:" for gid, name in enumerate(SERVICES, start=first)]
-    shared = enumerate(GROUPS.items(), start=first + len(SERVICES))
+    shared = enumerate(GROUPS.items(), start=first + GROUPS_AT)
     return own + [f"{name}:x:{gid}:{','.join(f'bancada-{user}' for user in users)}" for gid, (name, users) in shared]
 
 

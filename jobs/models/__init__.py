@@ -2,5 +2,8 @@
 
 from jobs.models.handover import Handover, HandoverOutcome, Intent, IntentKind, Run
 from jobs.models.job import Job, JobQuerySet, Phase, Source
+from jobs.models.report import Report
 
-__all__ = ["Handover", "HandoverOutcome", "Intent", "IntentKind", "Job", "JobQuerySet", "Phase", "Run", "Source"]
+__all__ = [
+    "Handover", "HandoverOutcome", "Intent", "IntentKind", "Job", "JobQuerySet", "Phase", "Report", "Run", "Source",
+]  # fmt: skip

@@ -101,9 +101,17 @@ class Run(models.Model):
     gpu_types = models.JSONField(default=dict)
     exit_code = models.IntegerField(null=True)
     exit_signal = models.IntegerField(null=True)
+    cpu_seconds = models.FloatField(null=True)  # of all its steps, by the accounting
+    peak_memory_mb = models.FloatField(null=True)  # of its largest task, sampled
+    measured_at = models.DateTimeField(null=True)
 
     class Meta:
         ordering = ("restart_count",)
+        indexes = (
+            models.Index(
+                fields=["ended_at"], name="run_unmeasured", condition=Q(measured_at=None, ended_at__isnull=False)
+            ),
+        )
         constraints = (
             models.UniqueConstraint(
                 fields=["handover", "array_task", "restart_count"], name="one_run_per_start", nulls_distinct=False

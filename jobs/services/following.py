@@ -21,7 +21,7 @@ from audit.actions import Action, Outcome
 from cluster.models import Cluster
 from jobs import bells
 from jobs.models import Handover, HandoverOutcome, IntentKind, Job, Phase
-from jobs.services import data, discovery, outcomes, recording
+from jobs.services import afterwards, data, discovery, outcomes, recording
 from jobs.states import State, is_over
 from quotas import services as quotas
 from slurm.contract import Gateway, JobRecord, SlurmError, Unanswered
@@ -143,6 +143,7 @@ def _write_down(changed: list[tuple[Handover, JobRecord]]) -> None:
         data.follow(job)
         if before == State.LOST and job.is_open:
             quotas.take_again(reference=str(job.pk))
+    afterwards.due(job for job, before, _record in moved if before != job.state)
     if any(record.restart_count for _job, _before, record in moved):
         bells.ring(bells.RENEW_TICKETS)  # another run writes the output anew
 

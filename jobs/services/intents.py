@@ -17,7 +17,7 @@ from audit.actions import Action, Outcome
 from cluster import slurm_door
 from jobs import bells
 from jobs.models import Handover, HandoverOutcome, Intent, IntentKind, Job, Phase
-from jobs.services import data, outcomes, people, recording, submissions
+from jobs.services import afterwards, data, outcomes, people, recording, submissions
 from jobs.states import is_over
 from quotas import services as quotas
 from slurm.contract import JobRecord, Refused, SlurmError, Unreachable
@@ -173,6 +173,7 @@ def observe(handover: Handover, record: JobRecord) -> None:
         recording.tell_story(job, before, record)
         recording.settle_hold(job)
         data.follow(job)
+        afterwards.due([job])
 
 
 def _discard(intent: Intent) -> str:

@@ -14,6 +14,7 @@ from cluster import services as clusters
 from cluster import slurm_door
 from cluster.models import Cluster
 from jobs.services import asking, booking, catching_up, following, left_behind
+from jobs.services.afterwards import measuring
 from slurm.contract import Gateway, SlurmError
 
 log = structlog.get_logger(__name__)
@@ -25,6 +26,7 @@ BUSY, STEADY, IDLE = 5.0, 10.0, 30.0
 LIVELY = 30.0  # seconds after a change in which another is likely
 NODES, PARTITIONS, VERSION = 30.0, 60.0, 600.0
 PEOPLE, USAGE = 5.0, 60.0  # our own rows only: who has left, and what runs have used so far
+MEASURING = 15.0  # our own rows say whether anything ended that is not measured yet
 ACCOUNTING = 300.0  # slurmctld shows a job for minutes after its end, so that there is seldom anything to catch up
 
 
@@ -53,6 +55,7 @@ class Follower:
         return {
             "version": self._version, "nodes": self._nodes, "partitions": self._partitions, "jobs": self._jobs,
             "people": self._people, "usage": self._usage, "accounting": self._accounting,
+            "measuring": self._measuring,
         }  # fmt: skip
 
     def _look(self, cluster: Cluster, part: str, look: Callable[[Cluster], float]) -> float:
@@ -102,6 +105,14 @@ class Follower:
             log.info("accounting does not answer", why=str(error))
             return USAGE
         return ACCOUNTING
+
+    def _measuring(self, cluster: Cluster) -> float:
+        try:
+            measuring.measure(self.gateway, cluster)
+        except SlurmError as error:  # as with the accounting
+            log.info("accounting does not answer", why=str(error))
+            return USAGE
+        return MEASURING
 
     def _pace(self, pulse: following.Pulse) -> float:
         if pulse != self.pulse:

@@ -24,7 +24,7 @@ from audit.identities import name_all
 from audit.models import AuditEvent
 from jobs import reasons
 from jobs.models import Job, Run
-from jobs.services import data
+from jobs.services import afterwards, data
 from jobs.states import State
 
 EVENTS = 100
@@ -40,8 +40,9 @@ def _whole(pk: UUID) -> QuerySet[Job]:
 def _runs(job: UUID) -> QuerySet[Run]:
     rows = Run.objects.filter(handover__job=job).select_related("handover")
     return rows.order_by("handover__attempt", "restart_count").only(
-        "restart_count", "started_at", "ended_at", "node_list", "handover__stderr_path"
-    )
+        "restart_count", "array_task", "started_at", "ended_at", "node_list", "cpus", "gpus", "cpu_seconds",
+        "peak_memory_mb", "measured_at", "handover__stderr_path",
+    )  # fmt: skip
 
 
 WHOLE = gate.Listing(_whole, most=1)
@@ -82,10 +83,30 @@ def detail(request: SignedInRequest, pk: UUID) -> HttpResponse:
     context["can_read"] = _can_read(request, rights)
     context["standings"] = data.read_by(job, request.user)
     context["shut"] = next((data.why_shut(one) for one in context["standings"] if not one.may_read), "")
+    context["stream"] = "stderr" if request.GET.get("stream") == "stderr" else "stdout"
+    context["story"] = _story(job, context) if context["tab"] == "output" else None
     context["may_see_events"] = job.owner_id == request.user.pk or Permission.TRAIL_READ in rights
     if context["tab"] == "events":
         context["events"] = name_all(_events(request, job, rights))
     return render(request, "jobs/detail.html", context)
+
+
+def _story(job: Job, context: dict[str, Any]) -> afterwards.Story | None:
+    """What is told once it is over; what its output shows only to who may read that."""
+    if job.ended_at is None:
+        return None
+    return afterwards.story(job, context["runs"], may_read=context["can_read"] and not context["shut"])
+
+
+@login_required
+@require_safe
+def after(request: SignedInRequest, pk: UUID) -> HttpResponse:
+    """The part that comes some seconds after the end."""
+    job = _job(request, pk)
+    context = _context(request, job, rights := gate.rights_to(job, request.user))
+    context["can_read"] = _can_read(request, rights)
+    context["shut"] = any(not one.may_read for one in data.read_by(job, request.user))
+    return render(request, "jobs/_after.html", context | {"story": _story(job, context)})
 
 
 def _events(request: SignedInRequest, job: Job, rights: Collection[str]) -> list[AuditEvent]:

@@ -181,6 +181,7 @@ PAGES = [
         otherwise=asked_for_it,
     ),
     *page("jobs:live", "GET", "job_view", pk="job"),
+    *page("jobs:after", "GET", "job_view", pk="job"),
     *page("jobs:cancel", "POST", "job_view", "job_cancel", 302, pk="job"),
     *page("jobs:log", "GET", "job_view", "log_read", pk="job"),
     *page("jobs:log_find", "GET", "job_view", "log_read", pk="job", query="q=epoch"),
