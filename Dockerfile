@@ -48,6 +48,12 @@ ENV SLURM_CONF=/srv/var/slurm/slurm.conf SLURMRESTD_SECURITY=disable_unshare_sys
 COPY --from=house /etc/passwd /etc/group /etc/
 COPY --from=house /srv /srv
 
+# the stand-in for NVIDIA's driver, so that the demo shows GPUs
+FROM base AS driver
+RUN apt-get update && apt-get install -y --no-install-recommends gcc libc6-dev && rm -rf /var/lib/apt/lists/*
+COPY stack /srv/bancada/stack
+RUN python3 -m stack.driver.build /srv/var/driver
+
 FROM server AS metrics
 RUN apt-get update && apt-get install -y --no-install-recommends prometheus && rm -rf /var/lib/apt/lists/*
 COPY --from=house /etc/passwd /etc/group /etc/
@@ -108,6 +114,14 @@ RUN apt-get update && apt-get install -y --no-install-recommends slurm-client sl
 ENV SLURM_CONF=/srv/var/slurm/slurm.conf
 COPY --from=house /etc/passwd /etc/group /etc/
 COPY --from=code /srv /srv
+
+# the agent needs pynvml of the virtual environment, and of our code its own package and the table of services
+FROM server AS agent
+COPY --from=house /etc/passwd /etc/group /etc/
+COPY --from=house /srv /srv
+COPY --from=venv /srv/bancada/.venv /srv/bancada/.venv
+COPY --from=driver /srv/var/driver /srv/var/driver
+COPY gpu /srv/bancada/gpu
 
 FROM server AS door
 RUN apt-get update && apt-get install -y --no-install-recommends nginx && rm -rf /var/lib/apt/lists/*

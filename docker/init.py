@@ -20,7 +20,8 @@ HANDED = {
     "slurm": ("slurm-jwt",),
     "redis": ("redis-broker", "redis-hints"),
     "slapd": ("ldap",),
-    "prometheus": ("prometheus", "metrics"),
+    "prometheus": ("prometheus", "metrics", "agent"),
+    "agent": ("agent",),
 }
 
 

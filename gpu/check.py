@@ -1,4 +1,4 @@
-"""`make gpu-check`: what the agent reads of this machine's GPUs, and its cost beside nvidia-smi's; skipped without any."""
+"""`make gpu-check`: what the agent reads of the GPUs here and what that costs; skipped where there is none."""
 
 from __future__ import annotations
 

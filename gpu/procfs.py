@@ -7,8 +7,12 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from gpu import memory
+
 TICKS = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
+MOST = 256 * 1024  # bytes of an environment that are looked at
+SYSTEM = Path("/proc")
 
 
 class Stat(NamedTuple):
@@ -31,7 +35,7 @@ class Proc:
         """A small file of a process; empty where it cannot be read."""
         try:
             with open(f"{self.root}/{pid}/{name}", "rb", buffering=0) as file:  # noqa: PTH123 - thousands a look
-                return file.read(65536)
+                return file.read(MOST)
         except OSError:
             return b""
 
@@ -67,9 +71,19 @@ class Proc:
 
     def environment(self, pid: int) -> dict[str, str]:
         """What it was started with."""
-        return dict(word.split("=", 1) for word in self.words(pid, "environ") if "=" in word)
+        raw = self.read(pid, "environ") or self._from_memory(pid)
+        words = (word.decode(errors="replace").partition("=") for word in raw.split(b"\0"))
+        return {name: value for name, sign, value in words if sign}
 
-    def io(self, pid: int) -> tuple[int, int]:
-        """Bytes read and written by its calls, whatever the file; (0, 0) where it is closed to us."""
+    def _from_memory(self, pid: int) -> bytes:
+        """The same, where only CAP_SYS_PTRACE is ours: the file is its owner's alone, the memory behind it is not."""
+        words = self.read(pid, "stat").rpartition(b")")[2].split()
+        if len(words) < 49 or self.root != SYSTEM:
+            return b""
+        start, end = int(words[47]), int(words[48])
+        return memory.read(pid, start, min(end - start, MOST)) if end > start else b""
+
+    def io(self, pid: int) -> tuple[int, int] | None:
+        """Bytes read and written by its calls, whatever the file; None where it is closed to us."""
         rows = dict(line.split(b": ") for line in self.read(pid, "io").splitlines() if b": " in line)
-        return int(rows.get(b"rchar", 0)), int(rows.get(b"wchar", 0))
+        return (int(rows[b"rchar"]), int(rows[b"wchar"])) if {b"rchar", b"wchar"} <= rows.keys() else None

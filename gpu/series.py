@@ -100,10 +100,12 @@ ALL = (
     _job("cpu_seconds_total", "seconds", "CPU time used.", "cpu.stat, cpuacct.usage, else /proc", kind=COUNTER),
     _job("memory_bytes", "bytes", "Memory in use, without the file cache.", "memory.stat, else /proc/PID/stat"),
     _job(
-        "read_bytes_total", "bytes", "Bytes its processes read, from any file.", "/proc/PID/io: rchar", kind=COUNTER,
+        "read_bytes_total", "bytes", "Bytes its processes read.", "/proc/PID/io, else its io.stat", kind=COUNTER,
+        absent="without CAP_DAC_READ_SEARCH and cgroup v2",
     ),
     _job(
-        "written_bytes_total", "bytes", "Bytes its processes wrote, to any file.", "/proc/PID/io: wchar", kind=COUNTER,
+        "written_bytes_total", "bytes", "Bytes its processes wrote.", "/proc/PID/io, else its io.stat", kind=COUNTER,
+        absent="without CAP_DAC_READ_SEARCH and cgroup v2",
     ),
     _job("processes", "processes", "Processes of the job on this node.", "/proc"),
     _job(

@@ -17,34 +17,41 @@ class Usage:
 
     def __init__(self, whose: Whose, cgroups: Path = Path("/sys/fs/cgroup")) -> None:
         self.whose, self.cgroups = whose, cgroups
-        self._gone: dict[str, dict[int, tuple[int, int, int]]] = {}  # job -> process -> CPU, read, written
+        self._kept: dict[str, dict[int, tuple[int, tuple[int, int] | None]]] = {}  # job -> process -> CPU, its I/O
 
     def readings(self) -> Iterator[Reading]:
         """After `whose.look()`."""
         now = self.whose.now
-        self._gone = {job: kept for job, kept in self._gone.items() if job in now.members}
+        self._kept = {job: kept for job, kept in self._kept.items() if job in now.members}
         for job, pids in now.members.items():
             yield Reading("bancada_job_processes", (job,), len(pids))
-            cpu, memory, done, written = self._of_processes(job, pids)
+            cpu, memory, io = self._of_processes(job, pids)
             path = now.paths.get(job)
             yield Reading("bancada_job_cpu_seconds_total", (job,), self._cpu(path) or cpu)
             yield Reading("bancada_job_memory_bytes", (job,), self._memory(path) or memory)
-            yield Reading("bancada_job_read_bytes_total", (job,), done)
-            yield Reading("bancada_job_written_bytes_total", (job,), written)
+            if io := io or self._io(path):
+                yield Reading("bancada_job_read_bytes_total", (job,), io[0])
+                yield Reading("bancada_job_written_bytes_total", (job,), io[1])
             if path:
                 for resource, value in pressures(self.cgroups / path.lstrip("/"), "{}.pressure"):
                     yield Reading("bancada_job_pressure_ratio", (job, resource), value)
 
-    def _of_processes(self, job: str, pids: list[int]) -> tuple[float, float, float, float]:
+    def _of_processes(self, job: str, pids: list[int]) -> tuple[float, float, tuple[int, int] | None]:
         """CPU seconds, resident bytes, bytes read and written; what processes that ended had used stays counted."""
-        proc, kept, pages = self.whose.proc, self._gone.setdefault(job, {}), 0
+        proc, kept, pages = self.whose.proc, self._kept.setdefault(job, {}), 0
         for pid in pids:
-            stat = self.whose.now.stats[pid]
-            pages += stat.pages
-            own = own_cpu(proc, pid)
-            kept[pid] = (own, *proc.io(pid))
-        cpu, done, written = (sum(column) for column in zip(*kept.values(), strict=True)) if kept else (0, 0, 0)
-        return cpu / TICKS, pages * PAGE, done, written
+            pages += self.whose.now.stats[pid].pages
+            kept[pid] = (own_cpu(proc, pid), proc.io(pid))
+        moved = [io for _cpu, io in kept.values() if io]
+        io = (sum(done for done, _ in moved), sum(written for _, written in moved)) if moved else None
+        return sum(cpu for cpu, _io in kept.values()) / TICKS, pages * PAGE, io
+
+    def _io(self, path: str | None) -> tuple[int, int] | None:
+        """Bytes from and to block devices, by the cgroup (version 2)."""
+        lines = _lines(self.cgroups / path.lstrip("/") / "io.stat") if path else []
+        words = [word.partition("=") for line in lines for word in line.split()[1:]]
+        totals = {name: sum(int(value) for key, _, value in words if key == name) for name in ("rbytes", "wbytes")}
+        return (totals["rbytes"], totals["wbytes"]) if words else None
 
     def _cpu(self, path: str | None) -> float | None:
         if path is None:

@@ -20,6 +20,7 @@ WORDS = (
     ("redis-broker", "root", "bancada-bus", 0o440),
     ("redis-hints", "root", "bancada-bus", 0o440),
     ("prometheus", "root", "bancada-portal", 0o440),
+    ("agent", "bancada-agent", "bancada-prometheus", 0o440),
     ("metrics", "bancada-prometheus", "bancada-portal", 0o440),
 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 
 from stack.fault import Fault
@@ -22,3 +23,7 @@ def build(folder: Path) -> Path:
     if done.returncode:
         raise Fault(f"gcc: {(done.stderr.strip().splitlines() or ['it said nothing'])[0]}")
     return library
+
+
+if __name__ == "__main__":
+    build(Path(sys.argv[1]))

@@ -8,6 +8,7 @@ from pathlib import Path
 from stack import keys, shell
 from stack.layout import Stack
 from stack.service import Service
+from stack.services.slurm import NODES
 
 NGINX = "/srv/var/etc/nginx.conf"
 
@@ -44,7 +45,7 @@ def _prometheus(stack: Stack) -> Service:
     folder, port = "/srv/var/prometheus", stack.tcp("prometheus")
 
     def prepare() -> None:
-        door = {"door": f"{stack.host('nginx')}:{stack.tcp('door')}"}
+        door = {"door": f"{stack.host('nginx')}:{stack.tcp('door')}", "nodes": _nodes(stack)}
         shell.render("prometheus.yml", f"{folder}/prometheus.yml", door, user="bancada-prometheus")
         hashed = _bcrypt(keys.word("prometheus"))
         web = f"basic_auth_users:\n  portal: {hashed}\n"
@@ -69,6 +70,13 @@ def _prometheus(stack: Stack) -> Service:
         ready=lambda: shell.listens(port),
         port="prometheus",
     )
+
+
+def _nodes(stack: Stack) -> str:
+    """The agents, each with its node's name in Slurm."""
+    names = {node: f"agent-{node}" for node in NODES}
+    rows = [f'targets: ["{stack.host(n)}:{stack.tcp(n)}"], labels: {{ node: {node} }}' for node, n in names.items()]
+    return "\n".join(f"      - {{ {row} }}" for row in rows)
 
 
 def _bcrypt(word: str) -> str:

@@ -16,7 +16,8 @@ from stack.table import table
 
 ROOT = Path(__file__).resolve().parents[2]
 ONCE = {"init", "migrate", "story"}
-ROOT_BY_NEED = {"init", "opener", "files", "slurmd-gpu01", "slurmd-gpu02", "slurmd-big01", "slurmd-prep01"}
+NODES = ("gpu01", "gpu02", "big01", "prep01")
+ROOT_BY_NEED = {"init", "opener", "files", *(f"{kind}-{node}" for kind in ("slurmd", "agent") for node in NODES)}
 STORES = {"run-pg", "run-redis", "run-mariadb"}
 
 
@@ -75,6 +76,15 @@ def test_a_job_reaches_no_store_no_secret_and_no_portal(services: dict[str, Any]
         assert list(services[name]["networks"]) == ["nodes"]
         assert not set(mounts(services[name])) & STORES
         assert not [volume for volume in mounts(services[name]) if volume.startswith("secrets")]
+
+
+def test_an_agent_sees_the_processes_of_its_own_node_and_no_job_reaches_it(services: dict[str, Any]) -> None:
+    for node in NODES:
+        agent = services[f"agent-{node}"]
+        assert agent["pid"] == f"service:slurmd-{node}"
+        assert agent["networks"] == ["watch"]
+        assert set(mounts(agent)) == {"run-scenes", "secrets-agent"}
+        assert "slurmd" not in str(services["prometheus"]["networks"])
 
 
 def test_the_stores_have_no_network_at_all(services: dict[str, Any]) -> None:
