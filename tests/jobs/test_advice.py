@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 
 import pytest
+from django.utils import translation
 
 from jobs import advice
 from jobs.states import State
+
+
+@pytest.fixture(autouse=True)
+def in_english() -> Iterator[None]:
+    with translation.override("en"):
+        yield
+
 
 USE = advice.Use(
     state=State.COMPLETED, seconds=3000, limit_seconds=3600, cpus=4, cpu_seconds=11000, memory_mb=16384,

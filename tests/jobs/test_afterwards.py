@@ -16,6 +16,7 @@ from tests.jobs.conftest import Bench
 from tests.jobs.log_door import Door
 from tests.pages import signed_in
 
+EN = {"Accept-Language": "en"}
 LOG = b"epoch 1\nTraceback (most recent call last):\n  File x\nModuleNotFoundError: No module named 'torch'\n"
 
 
@@ -107,11 +108,11 @@ def test_the_page_tells_it(bench: Bench, cluster: fake.Cluster, door: Door) -> N
     )
     measuring.measure(cluster.gateway(), bench.cluster)
     client = signed_in(bench.user)
-    page = client.get(job.get_absolute_url()).content.decode()
+    page = client.get(job.get_absolute_url(), headers=EN).content.decode()
     assert "A Python package is not installed" in page and "#L4" in page
     assert "First traceback, line 2" in page
     assert "49 min of 1 h" in page
-    assert "No module named" in client.get(f"{job.get_absolute_url()}/after").content.decode()
+    assert "No module named" in client.get(f"{job.get_absolute_url()}/after", headers=EN).content.decode()
 
 
 def test_what_the_output_shows_is_for_who_may_read_it(bench: Bench, cluster: fake.Cluster, door: Door) -> None:
