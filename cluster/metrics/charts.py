@@ -1,0 +1,113 @@
+"""The readings of some cards over a span of time: at most 2,000 points a series, each step with its least and most."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+
+from django.conf import settings
+
+from cluster.metrics import names
+from cluster.metrics.prometheus import Line, Prometheus, need
+
+POINTS = 2000  # of one series: a least and a most for each of half as many steps
+FINEST = 1.0  # seconds between two readings of our own agents
+
+
+@dataclasses.dataclass(frozen=True, slots=True, order=True)
+class Card:
+    """One GPU of a node."""
+
+    node: str
+    gpu: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Where:
+    """What is asked about: Slurm's number of a job, its nodes, and when it ran (unix seconds)."""
+
+    job: int
+    nodes: tuple[str, ...]
+    start: float
+    end: float
+
+
+@dataclasses.dataclass(slots=True)
+class Band:
+    """One reading of one card: least and most of each step, None where nothing was read; alike where `high` is None."""
+
+    card: Card
+    low: list[float | None]
+    high: list[float | None] | None
+
+
+@dataclasses.dataclass(slots=True)
+class Chart:
+    """Readings by name, each with a band a card; the first step begins at `start`."""
+
+    start: float
+    step: float
+    steps: int
+    cards: list[Card]
+    bands: dict[str, list[Band]]
+
+
+def dialect() -> names.Dialect:
+    """The names of this site's exporters."""
+    return names.DIALECTS[settings.METRICS_NAMES]
+
+
+def cards_of(where: Where, source: Prometheus | None = None) -> list[Card]:
+    """The cards the job had on its nodes at any time of it. Raises Away."""
+    if not where.nodes:
+        return []
+    words = dialect()
+    span = max(15, math.ceil(where.end - where.start))
+    expression = f"count by (gpu, {words.node}) (last_over_time({names.allotted(words, where.job, where.nodes)}[{span}s]))"
+    rows = (source or need()).now(expression, at=where.end)
+    return sorted({Card(row.labels[words.node], row.labels["gpu"]) for row in rows if row.labels.get("gpu", "").isdigit()})
+
+
+def chart(
+    where: Where, cards: Sequence[Card], *, readings: Sequence[str] = names.CHARTED, points: int = POINTS
+) -> Chart:
+    """These readings of these cards. Raises Away."""
+    steps_at_most = max(1, min(points, POINTS) // 2)
+    step = max(FINEST, math.ceil((where.end - where.start) / steps_at_most))
+    start = math.floor(where.start / step) * step
+    steps = max(1, math.floor((where.end - start) / step) + 1)
+    found = Chart(start, step, min(steps, steps_at_most), list(cards), {})
+    if cards:
+        for reading in readings:
+            found.bands[reading] = _bands(found, reading)
+    return found
+
+
+def _bands(found: Chart, reading: str) -> list[Band]:
+    words, source = dialect(), need()
+    series = names.chosen(words, reading, {c.node for c in found.cards}, {c.gpu for c in found.cards})
+    factor = words.readings[reading].factor
+    if found.step <= FINEST:
+        low, high = _rows(found, source, series, factor), None
+    else:
+        low = _rows(found, source, f"min_over_time({series}[{found.step:g}s])", factor)
+        high = _rows(found, source, f"max_over_time({series}[{found.step:g}s])", factor)
+    none: list[float | None] = [None] * found.steps
+    return [Band(card, low.get(card, none), high.get(card, none) if high is not None else None) for card in found.cards]
+
+
+def _rows(found: Chart, source: Prometheus, expression: str, factor: float) -> dict[Card, list[float | None]]:
+    words = dialect()
+    end = found.start + (found.steps - 1) * found.step
+    lines = source.over(expression, found.start, end, found.step)
+    return {Card(line.labels.get(words.node, ""), line.labels.get("gpu", "")): _row(found, line, factor) for line in lines}
+
+
+def _row(found: Chart, line: Line, factor: float) -> list[float | None]:
+    values: list[float | None] = [None] * found.steps
+    for at, value in line.points:
+        place = round((at - found.start) / found.step)
+        if 0 <= place < found.steps and math.isfinite(value):
+            values[place] = round(value * factor, 1)
+    return values
