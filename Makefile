@@ -19,7 +19,7 @@ CATALOGUES := $(patsubst %.po,%.mo,$(wildcard locale/*/LC_MESSAGES/*.po))
 # every route at once: a suite of its own, so that the unit tests stay quick
 WIDE := tests/matrix tests/portal/test_api_fuzz.py
 FULL ?=
-ROOMS := access accounts audit cluster datasets files jobs logs portal projects quotas slurm gpu
+ROOMS := access accounts audit cluster datasets files jobs logs portal projects quotas slurm storage gpu
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

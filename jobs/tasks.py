@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from jobs.services import handing, intents, tickets
+from jobs.services import file_tickets, handing, intents, tickets
 from jobs.services.afterwards import looking
 
 
@@ -22,6 +22,12 @@ def carry_out() -> None:
 def renew_tickets() -> None:
     """Sign anew what started again or expires soon."""
     tickets.renew()
+
+
+@shared_task(name="slurm.sign_files")
+def sign_files() -> None:
+    """Sign the passes to files that somebody asked for."""
+    file_tickets.sign_asked()
 
 
 @shared_task(name="slurm.look_back")

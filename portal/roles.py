@@ -11,7 +11,7 @@ FULL = "SELECT, INSERT, UPDATE, DELETE"
 APPEND = "SELECT, INSERT"
 
 # Of a job, a door may write the request (INSERT) and what a person asked for since; never what Slurm said.
-JOB_ASKED = "SELECT, INSERT, UPDATE (cancel_asked_at, cancel_asked_by_id)"
+JOB_ASKED = "SELECT, INSERT, UPDATE (cancel_asked_at, cancel_asked_by_id, alias, note, archived_at)"
 
 GRANTS: dict[str, dict[str, str]] = {
     "django_content_type": {WEB: READ, WORK: READ, SLURM: READ},
@@ -80,10 +80,15 @@ GRANTS: dict[str, dict[str, str]] = {
     "datasets_securityincident": {WEB: WRITE, WORK: READ},
     "datasets_securityincident_datasets": {WEB: FULL, WORK: READ},
     "datasets_notice": {WEB: APPEND, WORK: READ},
+    "storage_filepass": {
+        WEB: "SELECT, INSERT, UPDATE (asked_at)",
+        SLURM: "SELECT, UPDATE (answered_at, ticket, rights, expires_at, refusal)",
+    },
     "jobs_job": {WEB: JOB_ASKED, WORK: READ, SLURM: WRITE},
     "jobs_handover": {WEB: READ, WORK: READ, SLURM: WRITE},
     "jobs_run": {WEB: READ, WORK: READ, SLURM: WRITE},
     "jobs_report": {WEB: READ, WORK: READ, SLURM: WRITE},
+    "jobs_star": {WEB: FULL, WORK: READ},
     "jobs_intent": {WEB: APPEND, WORK: READ, SLURM: WRITE},
 }
 

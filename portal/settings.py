@@ -64,6 +64,7 @@ INSTALLED_APPS = [
     "projects",
     "quotas",
     "datasets",
+    "storage",
     "jobs",
     "portal",
 ]
@@ -141,7 +142,10 @@ READER_SOCKET: str = env.str("BANCADA_READER_SOCKET", default="/run/bancada/read
 SOCKETS_PER_PERSON: int = env.int("BANCADA_SOCKETS_PER_PERSON", default=100)  # outputs watched at once, a process
 TICKET_KEY_FILE: str = env.str("BANCADA_TICKET_KEY", default="")
 TICKET_DAYS: int = env.int("BANCADA_TICKET_DAYS", default=90)
+FILES_SOCKET: str = env.str("BANCADA_FILES_SOCKET", default="/run/bancada/files.sock")
+FILE_TICKET_SECONDS: int = env.int("BANCADA_FILE_TICKET_SECONDS", default=900)  # 3600 at most: the door refuses longer
 PROMETHEUS_URL: str = env.str("PROMETHEUS_URL", default="")
+METRICS_NAMES: str = env.str("BANCADA_METRICS_NAMES", default="bancada")  # or dcgm: whose exporters the nodes have
 
 # --- people -------------------------------------------------------------------------------------------------------
 AUTH_USER_MODEL = "accounts.User"

@@ -6,13 +6,14 @@ that is not declared here. `manage.py event_catalogue` writes docs/audit-events.
 
 from __future__ import annotations
 
-from audit.catalogue import data, jobs, keeping, people, projects, trail
+from audit.catalogue import data, files, jobs, keeping, people, projects, trail
 from audit.catalogue.entry import PLACES, Entry, Kind, RetentionClass
 
 ALL: tuple[Entry, ...] = (
     *people.ENTRIES,
     *projects.ENTRIES,
     *jobs.ENTRIES,
+    *files.ENTRIES,
     *trail.ENTRIES,
     *keeping.ENTRIES,
     *data.ENTRIES,

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, Subquery
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery, Value
 from django.utils import timezone
 
 from accounts.models import User
-from datasets.models import Acceptance, DatasetUse, Grant, Terms
-from projects.models import Membership
+from datasets.models import Acceptance, Dataset, DatasetUse, DatasetVersion, Grant, Terms
+from datasets.models.dataset import PERSONAL
+from projects.models import Membership, Project
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -24,27 +25,67 @@ class Standing:
     holds: bool  # the permission that the job was submitted under still does
 
     @property
+    def dataset(self) -> Dataset:
+        """The dataset itself."""
+        return self.use.dataset
+
+    @property
     def may_download(self) -> bool:
         """Whether outputs may be taken away at all."""
         return self.use.dataset.downloads
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Kept:
+    """A version of a dataset that lies in a project's folder, at a path beneath it, as it stands for one reader."""
+
+    path: str
+    dataset: Dataset
+    may_read: bool
+
+
 def standings(job: UUID, reader: User) -> Sequence[Standing]:
     """Each dataset of the job, in one query."""
+    rows = DatasetUse.objects.filter(job=job)
+    return _standings(rows.select_related(*_OF_USE, "version", "grant", "project"), reader)
+
+
+def of_project(project: Project, reader: User) -> Sequence[Standing]:
+    """Each use of a dataset whose outputs are bound to something, by a job of this project that has run; in one
+    query."""
+    bound = Q(dataset__downloads=False) | Q(dataset__classification__in=PERSONAL)
+    rows = DatasetUse.objects.filter(bound, project=project, started_at__isnull=False)
+    return _standings(rows.select_related(*_OF_USE, "grant", "user").order_by(), reader)
+
+
+def kept_in(project: Project, reader: User) -> list[Kept]:
+    """The versions of datasets that lie in the project's folder and are bound to something, in one query."""
+    bound, folder = Q(dataset__downloads=False) | Q(dataset__classification__in=PERSONAL), f"{project.folder}/"
+    rows = DatasetVersion.objects.filter(bound, path__startswith=folder).select_related(*_OF_USE)
+    found = _annotated(rows, reader, Value(project.pk))
+    return [Kept(one.path[len(folder) :], one.dataset, _may_read(one, reader)) for one in found]
+
+
+_OF_USE = ("dataset__agreement", "dataset__steward")
+
+
+def _standings(rows: QuerySet[DatasetUse], reader: User) -> Sequence[Standing]:
+    found = _annotated(rows, reader, OuterRef("project")).order_by("dataset__code")
+    return [Standing(use, _may_read(use, reader), use.grant.is_in_force) for use in found]
+
+
+def _annotated(rows: QuerySet[Any], reader: User, project: Any) -> Any:
+    """What decides over reading: memberships, permissions and terms in force, in the same statement."""
     now = timezone.now()
-    rows = DatasetUse.objects.filter(job=job).select_related(
-        "dataset__agreement", "dataset__steward", "version", "grant", "project"
-    )
-    member = Membership.objects.active(now).filter(project=OuterRef("project"), user=reader)
+    member = Membership.objects.active(now).filter(project=project, user=reader)
     permission = Grant.objects.in_force(now.date()).filter(dataset=OuterRef("dataset"))
     latest = Terms.objects.filter(dataset=OuterRef("dataset")).order_by("-number").values("pk")[:1]
-    found: Any = rows.annotate(
+    return rows.annotate(
         is_member=Exists(member),
-        by_project=Exists(permission.filter(project=OuterRef("project"))),
+        by_project=Exists(permission.filter(project=project)),
         by_person=Exists(permission.filter(user=reader)),
         latest=Subquery(latest),
     ).annotate(accepted=Exists(Acceptance.objects.filter(terms=OuterRef("latest"), user=reader)))
-    return [Standing(use, _may_read(use, reader), use.grant.is_in_force) for use in found.order_by("dataset__code")]
 
 
 def _may_read(use: Any, reader: User) -> bool:

@@ -22,7 +22,8 @@ RENEW_BEFORE = timedelta(days=14)
 
 
 @cache
-def _key() -> Ed25519PrivateKey:
+def signing_key() -> Ed25519PrivateKey:
+    """The private key, read once; only the worker has it."""
     from logs import keys
 
     return keys.load_private(Path(settings.TICKET_KEY_FILE))
@@ -44,9 +45,9 @@ def sign(handover: Handover, *, login: str, restart_count: int = 0) -> None:
         cluster=handover.job.cluster.name, job_id=handover.slurm_job_id or 0, uid=handover.uid or 0, user=login,
         submit_time=int(handover.submit_time.timestamp()) if handover.submit_time else 0,
         stdout=handover.stdout_path, stderr=stderr, restart_count=restart_count,
-        not_after=int(expires.timestamp()), key_id=keys.key_id(_key()),
+        not_after=int(expires.timestamp()), key_id=keys.key_id(signing_key()),
     )  # fmt: skip
-    handover.ticket = log_tickets.sign(ticket, _key())
+    handover.ticket = log_tickets.sign(ticket, signing_key())
 
 
 def within(path: str, folder: str) -> bool:

@@ -182,7 +182,7 @@ def test_an_adoption_that_was_settled_meanwhile_is_not_done_twice(
 def test_outputs_elsewhere_do_not_keep_others_from_their_tickets(
     bench: Bench, cluster: fake.Cluster, monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(tickets, "_key", Ed25519PrivateKey.generate)
+    monkeypatch.setattr(tickets, "signing_key", Ed25519PrivateKey.generate)
     settings.TICKET_KEY_FILE = str(tmp_path / "key")
     job = bench.submit()
     handing.hand_over()

@@ -1,0 +1,154 @@
+"""Look into a project's folder, and take out of it: a file, a part of one, a folder as a tar.
+
+What is recorded: each look into somebody else's file; each download before its first byte, and, once it is over, how
+many bytes went out and their SHA-256.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+
+from access import gate
+from access.permissions import Permission
+from accounts.models import User
+from audit import trail
+from audit.actions import Action, Outcome
+from files.answers import Refused
+from files.client import Door, DoorDown, Entry, Listing, Room
+from files.names import shown
+from projects.models import Project
+from storage.services import pace, passes
+from storage.services.rules import rules
+
+SHOWN = 256 * 1024  # bytes of a text that a page shows
+MOST_IMAGE = 16 * 1024 * 1024
+MOST = 2**63 - 1
+
+
+def fetch(user: gate.Person, code: str, permission: Permission = Permission.LOG_READ) -> Project:
+    """The project whose files the person may read (or, with JOB_SUBMIT, change); raises NotFound or Refused."""
+    return gate.fetch(Project.objects, user, permission, code=code)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Sight:
+    """A folder as a page shows it, with the people its entries belong to by uid, and the room there is."""
+
+    listing: Listing
+    owners: dict[int, User]
+    room: Room | None
+
+
+def folder(
+    *, project: Project, by: User, path: str, offset: int = 0, limit: int = 200, order: str = "name", room: bool = False
+) -> Sight:
+    """Some of a folder's entries."""
+    with passes.door(project, by) as door:
+        listing = door.folder(path, offset=offset, limit=limit, order=order)
+        space = door.room(path) if room else None
+    return Sight(listing, owners_of(listing.entries), space)
+
+
+def owners_of(entries: list[Entry]) -> dict[int, User]:
+    """The people the entries belong to, by uid."""
+    uids = {one.uid for one in entries}
+    return {int(user.uid_number or 0): user for user in User.objects.filter(uid_number__in=uids, is_active=True)}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Head:
+    """An entry and, where it is a file that may be read, its first bytes."""
+
+    entry: Entry
+    data: bytes
+
+
+def head(*, project: Project, by: User, path: str, limit: int = SHOWN) -> Head:
+    """A file's first bytes, for a page; of a folder just the entry."""
+    bound = rules(project, by)
+    with passes.door(project, by) as door:
+        entry = door.stat(path)
+        if not entry.is_file:
+            return Head(entry, b"")
+        bound.may_read(path, entry)
+        entry, pieces = door.read(path, limit=limit)
+        bound.may_read(path, entry)  # what was opened may be another file by now
+        data = b"".join(pieces)
+    note(project=project, by=by, path=path, entry=entry)
+    return Head(entry, data)
+
+
+def note(*, project: Project, by: User, path: str, entry: Entry) -> None:
+    """Record that somebody looks into a file that is not their own."""
+    if entry.uid != by.uid_number:
+        owner = User.objects.filter(uid_number=entry.uid, is_active=True).first()
+        whose: dict[str, Any] = {"owner": trail.Login(owner.username)} if owner else {"uid": entry.uid}
+        trail.record(
+            Action.FILE_READ, by=by, about=project, project=project, path=shown(path), size=entry.size, **whose
+        )
+
+
+class Taken:
+    """A download under way: iterate once, then close (a streaming response does both)."""
+
+    def __init__(self, pieces: Iterator[bytes], facts: dict[str, Any], held: contextlib.ExitStack) -> None:
+        self._pieces, self._facts, self._held = pieces, facts, held
+        self._digest, self._bytes, self._whole = hashlib.sha256(), 0, False
+        self.entry: Entry | None = None
+
+    def __iter__(self) -> Iterator[bytes]:
+        with contextlib.suppress(Refused, DoorDown):  # the reader sees it end early, the trail says so
+            for piece in self._pieces:
+                self._digest.update(piece)
+                self._bytes += len(piece)
+                yield piece
+            self._whole = True
+
+    def close(self) -> None:
+        """Let go of the door and write down what went out."""
+        with self._held:
+            outcome = Outcome.DONE if self._whole else Outcome.FAILED
+            trail.record(
+                Action.FILE_HANDED_OUT, outcome=outcome, bytes=self._bytes, digest=self._digest.hexdigest(),
+                **self._facts,
+            )  # fmt: skip
+
+
+def take(*, project: Project, by: User, path: str, offset: int = 0, limit: int = MOST) -> Taken:
+    """A file's bytes from `offset` on. Raises access.errors.Refused, pace.TooMany and what passes.door does."""
+    bound = rules(project, by)
+    with _holding(project, by) as (stack, door):
+        entry, pieces = door.read(path, offset=offset, limit=limit)
+        bound.may_take(path, entry)
+        facts = _record(project, by, path, size=entry.size, kind="file")
+        taken = Taken(pieces, facts, stack.pop_all())
+        taken.entry = entry
+        return taken
+
+
+def take_folder(*, project: Project, by: User, path: str) -> Taken:
+    """A folder and all beneath it as a tar."""
+    bound = rules(project, by)
+    with _holding(project, by) as (stack, door):
+        bound.may_take_all(door, path)
+        pieces = door.tar(path)
+        facts = _record(project, by, path, size=None, kind="folder")
+        return Taken(pieces, facts, stack.pop_all())
+
+
+@contextlib.contextmanager
+def _holding(project: Project, by: User) -> Iterator[tuple[contextlib.ExitStack, Door]]:
+    with contextlib.ExitStack() as stack:
+        pace.downloads.take(by.pk)
+        stack.callback(pace.downloads.leave, by.pk)
+        yield stack, stack.enter_context(passes.door(project, by))
+
+
+def _record(project: Project, by: User, path: str, *, size: int | None, kind: str) -> dict[str, Any]:
+    facts = {"by": by, "about": project, "project": project, "path": shown(path), "kind": kind}
+    trail.record(Action.FILE_DOWNLOADED, size=size, **facts)
+    return facts
