@@ -18,6 +18,10 @@ AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo env PATH="$(PATH)")
 CATALOGUES := $(patsubst %.po,%.mo,$(wildcard locale/*/LC_MESSAGES/*.po))
 # every route at once: a suite of its own, so that the unit tests stay quick
 WIDE := tests/matrix tests/portal/test_api_fuzz.py
+# tests that wait for processes they start: beside others they cost next to nothing
+PROGRAMS := $(wildcard tests/logs tests/files tests/gpu tests/stack tests/slurm/test_signer.py tests/jobs/test_hub_reader.py \
+	tests/accounts/test_directory_faults.py)
+ALONE := "not contract and not browser and not faults"
 FULL ?=
 ROOMS := access accounts audit cluster datasets files jobs logs portal projects quotas slurm storage gpu
 
@@ -39,12 +43,16 @@ logs: ## the last lines of every log (NAMES="web follower" for some)
 reset: ## stop, and throw var/ away
 	@$(STACK) reset --var $(VAR)
 
-test: ## check unit matrix contract browser, in this order
+test: ## check unit contract browser, in this order; programs and matrix while contract waits for Slurm
 	@SECONDS=0
 	$(MAKE) check
 	$(MAKE) unit
-	$(MAKE) matrix
-	$(MAKE) contract KEEP=1
+	beside=$$(mktemp)
+	nice -n 19 $(MAKE) programs matrix >"$$beside" 2>&1 & wide=$$!
+	rc=0; $(MAKE) contract KEEP=1 || rc=$$?
+	wait $$wide || rc=$$?
+	cat "$$beside"; rm "$$beside"
+	[ $$rc = 0 ] || { $(STACK) down --var var/test; exit $$rc; }
 	$(MAKE) browser
 	echo "test: $$SECONDS s in all"
 
@@ -60,11 +68,17 @@ check: dev ## lint, types, imports, migrations, templates, translations
 	for po in $(wildcard locale/*/LC_MESSAGES/*.po); do msgfmt --check --output-file=/dev/null $$po; done
 	echo "check: $$SECONDS s"
 
-unit: dev ## tests that need no cluster (a private PostgreSQL is started for them)
+unit: dev ## tests that need no cluster and no program beside (a private PostgreSQL is started for them)
 	@SECONDS=0
 	trap '$(STACK) down --var var/unit' EXIT
-	$(AS_ROOT) $(VENV) -m pytest -n 3 --dist worksteal -m "not contract and not browser and not faults" $(addprefix --ignore=,$(WIDE)) $(ARGS)
+	$(AS_ROOT) $(VENV) -m pytest -n 3 --dist worksteal -m $(ALONE) $(addprefix --ignore=,$(WIDE) $(PROGRAMS)) $(ARGS)
 	echo "unit: $$SECONDS s"
+
+programs: dev ## our small programs and slapd as processes of their own: killed, hung, fed with what is hostile
+	@SECONDS=0
+	trap '$(STACK) down --var var/unit' EXIT
+	$(AS_ROOT) $(VENV) -m pytest -n 4 --dist worksteal -m $(ALONE) $(PROGRAMS) $(ARGS)
+	echo "programs: $$SECONDS s"
 
 matrix: dev ## every route by every kind of person, in every tenant, and the API's description against itself (FULL=1: all cells)
 	@SECONDS=0
@@ -157,4 +171,4 @@ frontend: .venv/.made
 %.mo: %.po | packages
 	@msgfmt -o $@ $<
 
-.PHONY: help up down status logs reset test check unit matrix contract faults browser tamper bench fmt parts dev packages frontend
+.PHONY: help up down status logs reset test check unit programs matrix contract faults browser tamper bench fmt parts dev packages frontend
