@@ -13,7 +13,9 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 
-from jobs.options import ARRAY, KINDS, After, Options, task_numbers
+from jobs.options import KINDS, After, Options
+from slurm.text import ARRAY
+from slurm.text import tasks as task_numbers
 
 Errors = dict[str, list[str]]
 MOST_AFTER, MOST_COLUMNS = 20, 50

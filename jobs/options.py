@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from slurm import text
+
 KINDS = ("ok", "any", "notok")
-ARRAY = re.compile(r"(?P<tasks>\d+(?:-\d+(?::\d+)?)?(?:,\d+(?:-\d+(?::\d+)?)?)*)(?:%(?P<throttle>\d+))?")
 
 
 class After(NamedTuple):
@@ -56,30 +56,16 @@ class Options:
         return kept | ({"requeue": False} if self.requeue is False else {})  # said, where None is not
 
     @property
+    def task_numbers(self) -> list[int]:
+        """Of the array, sorted."""
+        return text.tasks(self.array) if self.array else []
+
+    @property
     def tasks(self) -> int:
         """Tasks of the array; 1 where there is none."""
-        return len(task_numbers(self.array)) if self.array else 1
+        return len(self.task_numbers) if self.array else 1
 
     @property
     def at_once(self) -> int:
         """How many of them can run at once: the throttle, where there is one."""
-        return min(self.tasks, throttle(self.array) or self.tasks)
-
-
-def task_numbers(array: str) -> list[int]:
-    """The tasks of "1-9:2,20%4", sorted, each once. Raises ValueError for what is no array."""
-    match = ARRAY.fullmatch(array)
-    if not match:
-        raise ValueError(array)
-    found: set[int] = set()
-    for part in match["tasks"].split(","):
-        first, _, rest = part.partition("-")
-        last, _, step = rest.partition(":")
-        found.update(range(int(first), int(last or first) + 1, int(step or 1) or 1))
-    return sorted(found)
-
-
-def throttle(array: str) -> int:
-    """How many tasks may run at once; 0: no such limit."""
-    match = ARRAY.fullmatch(array)
-    return int(match["throttle"] or 0) if match else 0
+        return min(self.tasks, text.throttle(self.array) or self.tasks)

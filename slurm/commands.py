@@ -7,10 +7,11 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from slurm.contract import Unanswered, Unreachable
+from slurm.contract import Refused, Unanswered, Unreachable
 from slurm.tokens import Token
 
 _UNREACHED = ("Connection refused", "connect failure", "Unable to contact slurm controller", "No route to host")
+_UNHEARD = ("Socket timed out", "Zero Bytes were transmitted", "Communication connection failure")
 _TROUBLE = ("Problem", "These associations don't")  # sacctmgr's complaints among what it did
 
 
@@ -42,6 +43,19 @@ class Commands:
             acted = any(line.startswith(" ") for line in done.stdout.splitlines())
             raise (Unanswered if acted else Unreachable)(f"{program}: {_first(done.stderr)}")
         return list(dict.fromkeys(_complaints(done))) if done.returncode else []
+
+    def order(self, token: Token, program: str, *args: str) -> None:
+        """Give one order; what the command has against it is Slurm's no."""
+        done = self._run(token, program, args)
+        if not done.returncode and "error:" not in done.stderr.lower():
+            return
+        if done.returncode < 0:
+            raise Unanswered(f"{program} was ended by signal {-done.returncode}")
+        if any(phrase in done.stderr for phrase in _UNREACHED):
+            raise Unreachable(f"{program}: {_first(done.stderr)}")
+        if any(phrase in done.stderr for phrase in _UNHEARD):
+            raise Unanswered(f"{program}: {_first(done.stderr)}")
+        raise Refused(_first(done.stderr or done.stdout))
 
     def _run(
         self, token: Token, program: str, args: tuple[str, ...], *, text: str = "", deadline: float | None = None

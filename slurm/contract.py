@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from slurm.books import Account, Association, Books, Limits, Qos
 
 if TYPE_CHECKING:
+    from slurm.orders import Order
     from slurm.steps import Step
 
 __all__ = [
@@ -72,6 +73,16 @@ class Submission:
     memory_mb: int = 0  # per node; 0: the partition's default
     gpus: int = 0  # per node
     gpu_type: str = ""  # always given where gpus > 0
+    gpus_per_task: int = 0  # said beside `gpus`, for srun
+    tasks_per_node: int = 0
+    exclusive: bool = False
+    constraint: str = ""
+    reservation: str = ""
+    begin: datetime | None = None  # aware
+    signal: str = ""  # as sbatch writes it: "B:USR1@120"
+    requeue: bool | None = None  # None: as the cluster is set
+    array: str = ""  # "1-100%8"; each task is asked for what stands here
+    dependencies: frozenset[str] = frozenset()  # {"afterok:12", "afterany:13_4"}, all of them
     environment: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
@@ -115,6 +126,18 @@ class JobRecord:
     standard_output: str = ""
     standard_error: str = ""
     requested_gpus_per_node: int = 0
+    requested_gpu_types: Mapping[str, int] = dataclasses.field(default_factory=dict)  # per node
+    requested_gpus_per_task: int = 0
+    array: str = ""  # of an array not yet split up: its tasks as Slurm writes them, cut short by "..." where long
+    dependencies: frozenset[str] = frozenset()  # those not yet met
+    constraint: str = ""
+    reservation: str = ""
+    # None: this record cannot tell
+    tasks: int | None = None
+    tasks_per_node: int | None = None
+    cpus_per_task: int | None = None
+    requeue: bool | None = None
+    exclusive: bool | None = None
     # while pending: when the scheduler thinks it will start (start_time stays None until it has)
     expected_start_time: datetime | None = None
     from_accounting: bool = False  # slurmdbd's word: slurmctld may not have the job (any more)
@@ -177,15 +200,22 @@ class Gateway(Protocol):
     def submit(self, submission: Submission, *, as_user: str) -> int:
         """Submit held; the job id. A warning beside an id is an acceptance."""
 
-    def release(self, job_id: int, *, as_user: str) -> None: ...
+    def release(self, job_id: int, *, as_user: str) -> None:
+        """Of an array, all tasks; so do hold and cancel."""
 
     def hold(self, job_id: int, *, as_user: str) -> None: ...
 
     def cancel(self, job_id: int, *, as_user: str) -> None:
         """Ends the job; a job already over raises Refused."""
 
+    def order(self, order: Order, *, as_user: str) -> None:
+        """Requeue, another limit, a part of an array. Slurm's no raises Refused; look at the job to see what it did."""
+
     def job(self, job_id: int, *, as_user: str | None = None) -> JobRecord | None:
-        """One job with its free text from slurmctld; None means slurmctld answered that it has no such job."""
+        """One job with its free text from slurmctld; None means slurmctld answered that it has no such job.
+
+        Of an array, its tasks that wait as one record, or else one of the tasks.
+        """
 
     def jobs(self) -> Sequence[JobRecord]:
         """All jobs slurmctld has, one call, without free text."""
@@ -233,3 +263,6 @@ class Accounts(Protocol):
 
     def hold_any(self, job_id: int) -> None:
         """Hold anybody's waiting job so that only an administrator may release it (JobHeldAdmin)."""
+
+    def order_any(self, order: Order) -> None:
+        """The same order about anybody's job, as the portal's administrator."""

@@ -12,6 +12,7 @@ from slurm import adapters, answers, bulk, search, used
 from slurm.adapters import Adapter, Json
 from slurm.commands import Commands
 from slurm.contract import JobRecord, NodeRecord, PartitionRecord, Refused, Submission, Unanswered, Unreachable, Used
+from slurm.orders import Order
 from slurm.text import OVER
 from slurm.tokens import Token, Tokens
 from slurm.wire import Wire
@@ -50,18 +51,31 @@ class RestGateway:
     def release(self, job_id: int, *, as_user: str) -> None:
         try:
             self.hold_with(self.tokens.of(as_user), job_id, held=False)
-        except Refused:
-            # "not available now" may come with the hold gone: what counts is whether it still is held
+        except (Refused, Unanswered):
+            # "not available now" may come with the hold gone, and 22.05 says of an array that it failed when it has
+            # not: what counts is whether it still is held
             record = self.job(job_id, as_user=as_user)
             if record is None or "PENDING" not in record.states or record.reason in _HELD:
                 raise
 
     def hold(self, job_id: int, *, as_user: str) -> None:
-        self.hold_with(self.tokens.of(as_user), job_id)
+        try:
+            self.hold_with(self.tokens.of(as_user), job_id)
+        except Unanswered:  # as above
+            record = self.job(job_id, as_user=as_user)
+            if record is None or record.reason not in _HELD:
+                raise
 
     def hold_with(self, token: Token, job_id: int, *, held: bool = True) -> None:
         """What an administrator holds only an administrator releases."""
         self.wire.post(self._path(f"job/{int(job_id)}", token), token, self._spoken(token).hold_body(held))
+
+    def order(self, order: Order, *, as_user: str) -> None:
+        self.order_with(self.tokens.of(as_user), order)
+
+    def order_with(self, token: Token, order: Order) -> None:
+        """By command: slurmrestd knows no such calls."""
+        self.commands.order(token, *order.argv())
 
     def cancel(self, job_id: int, *, as_user: str) -> None:
         self.cancel_with(self.tokens.of(as_user), job_id)

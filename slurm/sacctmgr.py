@@ -24,6 +24,7 @@ from concurrent.futures import ThreadPoolExecutor
 from slurm import lines, naming, rows
 from slurm.books import Books
 from slurm.contract import Unanswered
+from slurm.orders import Order
 from slurm.rest import RestGateway
 from slurm.steps import Step
 
@@ -91,6 +92,9 @@ class Sacctmgr:
 
     def hold_any(self, job_id: int) -> None:
         self.gateway.hold_with(self.gateway.tokens.admin(), job_id)
+
+    def order_any(self, order: Order) -> None:
+        self.gateway.order_with(self.gateway.tokens.admin(), order)
 
 
 def _where(word: str, names: Collection[str] | None) -> list[str]:

@@ -112,6 +112,47 @@ def gpus_asked(text: str | None) -> int:
     return total
 
 
+def gpus_asked_by_type(text: str | None) -> dict[str, int]:
+    """The typed ones among them: "gres/gpu:a100:2" is {"a100": 2}, "gpu:2" nothing."""
+    found: dict[str, int] = {}
+    for part in (text or "").split(","):
+        match = re.fullmatch(r"(?:gres[:/])?gpu[:=]([^:=()]*[^:=()\d][^:=()]*)(?:[:=](\d+))?", part.split("(")[0])
+        if match:
+            found[match[1]] = found.get(match[1], 0) + int(match[2] or 1)
+    return found
+
+
+ARRAY = re.compile(r"(?P<tasks>\d+(?:-\d+(?::\d+)?)?(?:,\d+(?:-\d+(?::\d+)?)?)*)(?:%(?P<throttle>\d+))?")
+
+
+def tasks(array: str) -> list[int]:
+    """The tasks of "1-9:2,20%4", sorted, each once. Raises ValueError for what is no array."""
+    match = ARRAY.fullmatch(array)
+    if not match:
+        raise ValueError(f"not an array: {array[:100]!r}")
+    found: set[int] = set()
+    for part in match["tasks"].split(","):
+        first, _, rest = part.partition("-")
+        last, _, step = rest.partition(":")
+        found.update(range(int(first), int(last or first) + 1, int(step or 1) or 1))
+    return sorted(found)
+
+
+def throttle(array: str) -> int:
+    """How many of its tasks may run at once; 0: no such limit."""
+    match = ARRAY.fullmatch(array)
+    return int(match["throttle"] or 0) if match else 0
+
+
+def dependencies(text: str | None) -> frozenset[str]:
+    """ "afterok:12(unfulfilled),afterany:13_4:14(failed)" to {"afterok:12", "afterany:13_4", "afterany:14"}."""
+    found = set[str]()
+    for part in re.split(r"[,?]", re.sub(r"\([^)]*\)", "", text or "")):
+        kind, *jobs = part.strip().split(":")
+        found.update(f"{kind}:{job.removesuffix('_*')}" for job in jobs if job.split("_")[0].isdecimal())
+    return frozenset(found)
+
+
 def gpu_types(text: str | None) -> dict[str, int]:
     """What a node has, as configured: "gpu:a100:4(S:0-1),gpu:h100:2" to {"a100": 4, "h100": 2}."""
     found: dict[str, int] = {}

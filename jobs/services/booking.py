@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
+from uuid import UUID
 
 from django.db.models import QuerySet
 from django.utils import timezone
@@ -31,6 +32,12 @@ def book_under_way(cluster: Cluster) -> None:
 def book_jobs(job_ids: Iterable[object]) -> None:
     """All runs of these jobs."""
     book(_whole(Run.objects.filter(handover__job__in=list(job_ids))))
+
+
+def book_runs(pks: Iterable[UUID]) -> None:
+    """These; of the tasks of an array, each when it ends."""
+    if pks := list(pks):
+        book(_whole(Run.objects.filter(pk__in=pks)))
 
 
 def _whole(rows: QuerySet[Run]) -> QuerySet[Run]:

@@ -49,8 +49,15 @@ def _unseen(cluster: Cluster, records: Iterable[JobRecord]) -> list[discovery.St
     return [
         discovery.Stranger(projects[own[-1].account], own[-1], tuple(own[:-1]))
         for number, own in over.items()
-        if number not in known and own[-1].submit_time + A_SECOND < making.get(own[-1].uid, LAST)
+        if not known & {number, (number[0], None, number[2])}
+        and own[-1].submit_time + A_SECOND < making.get(own[-1].uid, LAST)
     ]
+
+
+def _array(number: Number) -> Number:
+    """Under which a task of an array asked for here is known."""
+    job_id, _task, uid = number
+    return job_id, None, uid
 
 
 def _place(run: JobRecord) -> tuple[int, float]:

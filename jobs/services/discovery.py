@@ -115,7 +115,8 @@ def _is_theirs(handover: Handover, record: JobRecord) -> bool:
 
 def _is_it(handover: Handover, record: JobRecord) -> bool:
     """The very job of this hand-over: it was written down between the bulk read and now."""
-    ours = (handover.slurm_job_id, handover.array_task, handover.submit_time, handover.uid)
+    task = record.array_task if handover.job.is_array else handover.array_task
+    ours = (handover.slurm_job_id, task, handover.submit_time, handover.uid)
     return ours == (record.job_id, record.array_task, record.submit_time, record.uid)
 
 

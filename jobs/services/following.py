@@ -21,7 +21,7 @@ from audit.actions import Action, Outcome
 from cluster.models import Cluster
 from jobs import bells
 from jobs.models import Handover, HandoverOutcome, IntentKind, Job, Phase
-from jobs.services import afterwards, data, discovery, outcomes, recording
+from jobs.services import afterwards, arrays, data, discovery, outcomes, recording
 from jobs.states import State, is_over
 from quotas import services as quotas
 from slurm.contract import Gateway, JobRecord, SlurmError, Unanswered
@@ -52,15 +52,20 @@ def look_at_jobs(gateway: Gateway, cluster: Cluster) -> frozenset[Key]:
     began = timezone.now()
     records = {key_of(record): record for record in gateway.jobs()}
     _answered(cluster, began)
-    handovers, settled = _ours(cluster, records)
+    found, tasks = arrays.look(cluster, records)
+    handovers, settled = _ours(cluster, {key: record for key, record in records.items() if key not in tasks})
     observe_all([(handovers[key], record) for key, record in records.items() if key in handovers])
-    _shown_again(handovers.values())
+    observe_arrays(found)
+    whole = [one.handover for one in found if one.complete]
+    _shown_again([*handovers.values(), *whole])
+    release_forgotten((one.handover, one.record) for one in found)
     release_forgotten((handovers[key], record) for key, record in records.items() if key in handovers)
-    known = settled | handovers.keys()
+    known = settled | handovers.keys() | tasks
     discovery.meet(gateway, cluster, [record for key, record in records.items() if key not in known])
     abandon(cluster)
     _or_later(lambda: settle_unknown(gateway, cluster))
-    _or_later(lambda: settle_missing(gateway, cluster, began, set(records)))
+    shown = set(records) | {key_of_row(row) for row in whole}
+    _or_later(lambda: settle_missing(gateway, cluster, began, shown))
     return frozenset(key for key, record in records.items() if "RUNNING" in record.states)
 
 
@@ -124,8 +129,15 @@ def observe_all(seen: Iterable[tuple[Handover, JobRecord]]) -> None:
         _write_down(changed[first : first + AT_A_TIME])
 
 
+def observe_arrays(found: Iterable[arrays.Look]) -> None:
+    """The same of arrays, whose tasks are kept already."""
+    for one in found:
+        if recording.apply(one.handover.job, one.record, one.counts):
+            _write_down([(one.handover, one.record)], one.counts)
+
+
 @transaction.atomic
-def _write_down(changed: list[tuple[Handover, JobRecord]]) -> None:
+def _write_down(changed: list[tuple[Handover, JobRecord]], counts: dict[str, int] | None = None) -> None:
     """Rows are locked in the order of their ids, as everybody does who locks several."""
     rows = Job.objects.select_for_update(of=("self",)).select_related("project", "cancel_asked_by").defer("script")
     jobs = {row.pk: row for row in rows.filter(pk__in=[row.job_id for row, _record in changed]).order_by("pk")}
@@ -134,7 +146,7 @@ def _write_down(changed: list[tuple[Handover, JobRecord]]) -> None:
         job = jobs[handover.job_id]
         before = job.state
         recording.note_run(handover, record)
-        if recording.apply(job, record):
+        if recording.apply(job, record, counts):
             moved.append((job, before, record))
     recording.save_all([job for job, _before, _record in moved])
     for job, before, record in moved:
@@ -179,6 +191,7 @@ def _settle_one(row: Handover, found: list[JobRecord], since: datetime | None) -
     now = timezone.now()
     if found:
         first, *others = sorted(found, key=lambda record: record.job_id)
+        others = [one for one in others if one.job_id != first.job_id]  # tasks of one array
         row.slurm_job_id, row.submit_time, row.uid = first.job_id, first.submit_time, first.uid
         outcomes.intend(row, IntentKind.ADOPT)
         for other in others:
@@ -201,7 +214,22 @@ def settle_missing(gateway: Gateway, cluster: Cluster, began: datetime, shown: s
     for record in gateway.accounting(since=oldest, job_ids=[row.slurm_job_id or 0 for row in gone.values()]):
         by_key[key_of(record)].append(record)
     for key, row in gone.items():
-        _from_accounting(row, by_key.get(key, []), cluster)
+        if row.job.is_array:
+            tasks = [one for records in by_key.values() for one in records if arrays.is_task(row, one)]
+            _array_from_accounting(row, tasks, cluster)
+        else:
+            _from_accounting(row, by_key.get(key, []), cluster)
+
+
+def _array_from_accounting(row: Handover, tasks: list[JobRecord], cluster: Cluster) -> None:
+    """Which tasks ended and how. What runs is on the next look's list again; what nobody knows is not waited for."""
+    late = _is_late(row, cluster)
+    if late and not tasks and not row.runs.exists():
+        lose(row)
+        return
+    found = arrays.from_accounting(row, tasks, certain=late)
+    if found.complete:
+        observe_arrays([found])
 
 
 def _from_accounting(row: Handover, runs: list[JobRecord], cluster: Cluster) -> None:
@@ -210,11 +238,17 @@ def _from_accounting(row: Handover, runs: list[JobRecord], cluster: Cluster) -> 
         observe(row, record)
     if any(is_over(record.states) for record in runs):
         return
+    if _is_late(row, cluster):
+        lose(row)
+
+
+def _is_late(row: Handover, cluster: Cluster) -> bool:
+    """Whether both have answered for long enough without it; the first time, the clock starts."""
     now = timezone.now()
     if row.looked_at is None:
         Handover.objects.filter(pk=row.pk).update(looked_at=now)
-    elif cluster.answering_since and now - max(row.looked_at, cluster.answering_since) > SETTLE:
-        lose(row)
+        return False
+    return bool(cluster.answering_since) and now - max(row.looked_at, cluster.answering_since or now) > SETTLE
 
 
 @transaction.atomic

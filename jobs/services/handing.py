@@ -5,6 +5,7 @@ Any failure between sending and recording is "unknown", never "failed"; the foll
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -22,7 +23,7 @@ from accounts.lookup import DirectoryDown
 from cluster import slurm_door
 from jobs.models import Handover, HandoverOutcome, IntentKind, Job, Phase
 from jobs.models.handover import new_token
-from jobs.services import outcomes, people, recording, submissions
+from jobs.services import dependencies, outcomes, people, recording, submissions
 from quotas.services import applying as quotas
 from slurm.contract import Gateway, SlurmError, Unreachable
 
@@ -38,7 +39,7 @@ _good = {"until": 0.0}
 
 def _asked_for(known: bool) -> QuerySet[Job]:
     """What waits to be handed over; `known`: without the jobs of projects that Slurm has not heard of and refuses."""
-    rows = Job.objects.filter(phase=Phase.REQUESTED, cancel_asked_at=None)
+    rows = Job.objects.filter(~dependencies.NOT_YET, phase=Phase.REQUESTED, cancel_asked_at=None)
     return rows.exclude(project__in=quotas.never_applied()) if known else rows
 
 
@@ -141,6 +142,7 @@ def _again(row: Handover, job: Job) -> Handover:
 def _identify(attempts: Iterable[outcomes.Attempt]) -> None:
     """Check each person once a batch: directory, system, membership."""
     known: dict[tuple[int, int], people.Identity | Exception] = {}
+    waits = dependencies.of(one.handover.job for one in attempts)
     for one in attempts:
         job = one.handover.job
         key = (job.owner_id or 0, job.project_id)
@@ -151,6 +153,7 @@ def _identify(attempts: Iterable[outcomes.Attempt]) -> None:
             one.error = found
         else:
             one.who, one.asked = found, submissions.submission_of(job, one.handover, found)
+            one.waits = waits.get(job.pk, [])
 
 
 def _identity(job: Job) -> people.Identity | Exception:
@@ -175,13 +178,14 @@ def _submit(gateway: Gateway, one: outcomes.Attempt, until: float) -> None:
         one.error = Unreachable("the batch ran out of time before this one was sent")
         return
     try:
+        if one.waits:
+            one.asked = dataclasses.replace(one.asked, dependencies=dependencies.still_open(gateway, one.waits))
         one.slurm_job_id = gateway.submit(one.asked, as_user=one.who.login)
         one.record = gateway.job(one.slurm_job_id, as_user=one.who.login)
-    except SlurmError as error:
+        if one.record is not None:
+            one.differs = submissions.compared(gateway, one.asked, one.record, one.who.uid)
+    except (SlurmError, dependencies.NeverMet) as error:
         one.error = error
-        return
-    if one.record is not None:
-        one.differs = tuple(submissions.differences(one.asked, one.record, one.who.uid))
 
 
 def _is_good(one: outcomes.Attempt) -> bool:

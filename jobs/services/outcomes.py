@@ -14,7 +14,7 @@ from audit.actions import Action, Outcome
 from audit.models import AuditEvent
 from jobs import bells
 from jobs.models import Handover, HandoverOutcome, Intent, IntentKind, Job, Phase
-from jobs.services import data, people, recording, tickets
+from jobs.services import data, dependencies, people, recording, tickets
 from quotas import services as quotas
 from slurm.contract import JobRecord, Refused, SlurmError, Submission, Unreachable
 
@@ -29,6 +29,7 @@ class Attempt:
     record: JobRecord | None = None
     slurm_job_id: int | None = None
     error: Exception | None = None
+    waits: list[dependencies.Wait] = dataclasses.field(default_factory=list)
     differs: tuple[str, ...] = ()
     released: bool = False
 
@@ -44,7 +45,7 @@ def settle(one: Attempt, handover: Handover) -> None:
             accept([(handover, one.record, one.who)])  # type: ignore[list-item]
         case SlurmError() if one.slurm_job_id is not None:  # submitted; it was the reading back that failed
             unknown(handover, str(one.error))
-        case people.MayNot() | Refused():
+        case people.MayNot() | dependencies.NeverMet() | Refused():
             _refused(handover, one.error)
         case DirectoryDown() | Unreachable():
             _not_sent(handover, str(one.error))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.utils import timezone
@@ -20,6 +20,7 @@ from slurm.contract import JobRecord
 _FACTS = (
     "phase", "state", "slurm_states", "reason", "refusal", "slurm_job_id", "accepted_at", "started_at", "ended_at",
     "node_list", "allocated_gpus", "exit_code", "exit_signal", "seen_at", "change",
+    "task_counts",
 )  # fmt: skip
 # What our columns hold. Slurm's own are longer, and whoever submits by ssh chooses what stands in them.
 LONGEST_PATH, LONGEST_NODES, LONGEST_REASON = 500, 500, 200
@@ -38,8 +39,8 @@ def identify(handover: Handover, record: JobRecord) -> None:
 
 
 def _expand(path: str, record: JobRecord) -> str:
-    """The job's number in its path: some releases show it as asked for."""
-    return path.replace("%j", str(record.job_id))
+    """The job's number in its path: some releases show it as asked for. A task's number stays a sign (%a)."""
+    return path.replace("%j", str(record.job_id)).replace("%A", str(record.job_id))
 
 
 def _path(path: str) -> str:
@@ -47,9 +48,13 @@ def _path(path: str) -> str:
     return path if len(path) <= LONGEST_PATH else ""
 
 
-def apply(job: Job, record: JobRecord) -> bool:
-    """Put Slurm's facts on the job (not saved); whether anything a page shows has changed."""
+def apply(job: Job, record: JobRecord, counts: Mapping[str, int] | None = None) -> bool:
+    """Put Slurm's facts on the job (not saved); whether anything a page shows has changed.
+
+    Of an array, `record` is all tasks together and `counts` how many are in which state.
+    """
     before = _shown(job)
+    job.task_counts = job.task_counts if counts is None else dict(counts)
     job.slurm_states, job.reason = sorted(record.states), record.reason[:LONGEST_REASON]
     job.started_at, job.node_list, job.allocated_gpus = record.start_time, record.nodes[:LONGEST_NODES], record.gpus
     if "PENDING" in record.states:
@@ -98,13 +103,13 @@ def freed(job: Job) -> bool:
 
 
 def note_run(handover: Handover, record: JobRecord) -> Run | None:
-    """The run this record tells of; None before the first start."""
-    if record.start_time is None or "PENDING" in record.states:
+    """The run this record tells of; None before the first start, and of a whole array, whose tasks have their own."""
+    if record.array or record.start_time is None or "PENDING" in record.states:
         return None
     earlier = Run.objects.filter(handover=handover, array_task=record.array_task, ended_at=None)
     earlier.filter(restart_count__lt=record.restart_count).update(ended_at=record.submit_time)  # the requeue ended it
     run, _created = Run.objects.update_or_create(
-        handover=handover, array_task=record.array_task, restart_count=record.restart_count, defaults=_facts(record)
+        handover=handover, array_task=record.array_task, restart_count=record.restart_count, defaults=facts(record)
     )
     return run
 
@@ -114,10 +119,11 @@ def first_run(handover: Handover, record: JobRecord) -> Run | None:
     if record.start_time is None or "PENDING" in record.states:
         return None
     number = {"array_task": record.array_task, "restart_count": record.restart_count}
-    return Run(handover=handover, **number, **_facts(record))
+    return Run(handover=handover, **number, **facts(record))
 
 
-def _facts(record: JobRecord) -> dict[str, Any]:
+def facts(record: JobRecord) -> dict[str, Any]:
+    """What Slurm says of a run, by our columns."""
     over = is_over(record.states)
     return {
         "slurm_states": sorted(record.states), "started_at": record.start_time,

@@ -24,6 +24,16 @@ def words(value: str | Iterable[str] | None) -> frozenset[str]:
     return text.states(value if isinstance(value, str) else ",".join(value or ()))
 
 
+def gpus(gpu_type: str, count: int) -> str:
+    """ "a100:2", or "2" where there is no type."""
+    return ":".join(part for part in (gpu_type, str(count)) if part)
+
+
+def dependency(asked: Iterable[str]) -> str:
+    """All of them, in an order that is always the same."""
+    return ",".join(sorted(asked))
+
+
 def names(value: str | None) -> tuple[str, ...]:
     return tuple(part for part in (value or "").split(",") if part)
 
@@ -96,7 +106,26 @@ def _free_text(job: Json) -> dict[str, Any]:
         "working_directory": job.get("current_working_directory") or "",
         "standard_output": output,
         "standard_error": "" if error == output else error,
+        **_asked(job),
+    }
+
+
+def _asked(job: Json) -> dict[str, Any]:
+    """What was asked for beside the amounts, as far as this version's record has it."""
+    shared = job.get("shared")
+    return {
         "requested_gpus_per_node": text.gpus_asked(job.get("tres_per_node")),
+        "requested_gpu_types": text.gpus_asked_by_type(job.get("tres_per_node")),
+        "requested_gpus_per_task": text.gpus_asked(job.get("tres_per_task")),
+        "array": job.get("array_task_string") or "",
+        "dependencies": text.dependencies(job.get("dependency")),
+        "constraint": job.get("features") or "",
+        "reservation": job.get("resv_name") or "",
+        "tasks": number(job.get("tasks")),
+        "tasks_per_node": number(job.get("tasks_per_node")),
+        "cpus_per_task": number(job.get("cpus_per_task")),
+        "requeue": bool(job["requeue"]) if "requeue" in job else None,
+        "exclusive": "none" in ([shared] if isinstance(shared, str) else shared or ()) if "shared" in job else None,
     }
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+import math
+from datetime import UTC, datetime
 from typing import Any
 
 from slurm import text
 from slurm.adapters import Json, common
-from slurm.contract import JobRecord, NodeRecord, PartitionRecord, Submission
+from slurm.contract import JobRecord, NodeRecord, PartitionRecord, Refused, Submission
 
 VERSION = "v0.0.38"
 
@@ -34,8 +35,38 @@ def submit_body(submission: Submission) -> dict[str, Any]:
     if submission.memory_mb:
         job["memory_per_node"] = submission.memory_mb
     if submission.gpus:
-        job["gres"] = ":".join(part for part in ("gpu", submission.gpu_type, str(submission.gpus)) if part)
-    return {"script": submission.script, "job": job}
+        job["gres"] = f"gpu:{common.gpus(submission.gpu_type, submission.gpus)}"
+    return {"script": submission.script, "job": job | _options(submission)}
+
+
+def _options(asked: Submission) -> dict[str, Any]:
+    said: dict[str, Any] = {
+        "array": asked.array,
+        "constraints": asked.constraint,
+        "reservation": asked.reservation,
+        "tasks_per_node": asked.tasks_per_node,
+        "gpus_per_task": common.gpus(asked.gpu_type, asked.gpus_per_task) if asked.gpus_per_task else "",
+        "exclusive": "exclusive" if asked.exclusive else "",
+        "dependency": common.dependency(asked.dependencies),
+        "begin_time": _begin(asked.begin),
+        "signal": _signal(asked.signal),
+        # its "requeue" only ever says yes, whatever stands in it
+        "requeue": "true" if asked.requeue else "",
+        "no_requeue": "true" if asked.requeue is False else "",
+    }
+    return {name: value for name, value in said.items() if value}
+
+
+def _begin(at: datetime | None) -> str:
+    """22.05 reads a time on slurmrestd's own clock, in a zone we do not know: seconds from now mean one thing."""
+    seconds = (at - datetime.now(UTC)).total_seconds() if at else 0
+    return f"now+{math.ceil(seconds)}" if seconds > 0 else ""
+
+
+def _signal(text: str) -> str:
+    if "B" in text.partition(":")[0] and ":" in text:
+        raise Refused("Slurm 22.05 takes no signal for the batch script (B:) here; without B: srun's tasks get it")
+    return text
 
 
 def hold_body(held: bool) -> dict[str, Any]:

@@ -34,10 +34,40 @@ def submit_body(submission: Submission) -> dict[str, Any]:
     if submission.memory_mb:
         job["memory_per_node"] = _number(submission.memory_mb)
     if submission.gpus:
-        job["tres_per_node"] = ":".join(
-            part for part in ("gres/gpu", submission.gpu_type, str(submission.gpus)) if part
-        )
-    return {"job": job}
+        job["tres_per_node"] = f"gres/gpu:{common.gpus(submission.gpu_type, submission.gpus)}"
+    return {"job": job | _options(submission)}
+
+
+def _options(asked: Submission) -> dict[str, Any]:
+    per_task = common.gpus(asked.gpu_type, asked.gpus_per_task) if asked.gpus_per_task else ""
+    said: dict[str, Any] = {
+        "array": asked.array,
+        "constraints": asked.constraint,
+        "reservation": asked.reservation,
+        "tasks_per_node": asked.tasks_per_node,
+        "tres_per_task": f"gres/gpu:{per_task}" if per_task else "",
+        "shared": ["none"] if asked.exclusive else [],
+        "dependency": common.dependency(asked.dependencies),
+        "begin_time": _number(int(asked.begin.timestamp())) if asked.begin else None,
+        **_signal(asked.signal),
+    }
+    known = {name: value for name, value in said.items() if value}
+    return known if asked.requeue is None else known | {"requeue": asked.requeue}
+
+
+_TO = {"B": "BATCH_JOB", "R": "RESERVATION_JOB"}
+
+
+def _signal(text: str) -> dict[str, Any]:
+    if not text:
+        return {}
+    to, _, rest = text.rpartition(":")
+    name, _, seconds = rest.partition("@")
+    return {
+        "kill_warning_signal": name,
+        "kill_warning_delay": _number(int(seconds or 60)),
+        "kill_warning_flags": [_TO[letter] for letter in to if letter in _TO],
+    }
 
 
 def _number(value: int) -> dict[str, Any]:

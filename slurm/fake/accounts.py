@@ -10,6 +10,8 @@ from slurm.books import Account, Association, Books, Qos
 from slurm.contract import Refused, Unanswered
 from slurm.fake.cluster import Cluster
 from slurm.fake.gateway import FakeGateway
+from slurm.fake.orders import obey
+from slurm.orders import Order
 from slurm.steps import Step, onto
 
 
@@ -43,15 +45,21 @@ class FakeAccounts:
     def cancel_any(self, job_id: int) -> None:
         gateway = FakeGateway(self.cluster)
         self.cluster.health.check("slurmrestd", "slurmctld")
-        gateway.end(self.cluster.get(job_id))
+        gateway.end(self.cluster.named(job_id))
 
     def hold_any(self, job_id: int) -> None:
         self.cluster.health.check("slurmrestd", "slurmctld")
         with self.cluster.lock:
-            job = self.cluster.get(job_id)
-            if job.is_over:
+            waiting = [job for job in self.cluster.named(job_id) if not job.is_over]
+            if not waiting:
                 raise Refused("Job has already finished", code=2084)
-            job.held = job.reason = "JobHeldAdmin"
+            for job in waiting:
+                job.held = job.reason = "JobHeldAdmin"
+
+    def order_any(self, order: Order) -> None:
+        self.cluster.health.check("slurmrestd", "slurmctld")
+        with self.cluster.lock:
+            obey(self.cluster, order, user=None)
 
 
 def _taken(cluster: Cluster, step: Step) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,10 @@ def check(cluster: Cluster, asked: Submission, user: str) -> None:
         raise Refused("environment must be set", code=2127)
     if not asked.script.startswith("#!"):
         raise Refused("This does not look like a batch script", code=2125)
+    if asked.constraint and not set(re.findall(r"[\w.-]+", asked.constraint)) <= cluster.features:
+        raise Refused("Invalid feature specification", code=2029)
+    if asked.reservation and asked.reservation not in cluster.reservations:
+        raise Refused("Requested reservation is invalid", code=2053)
     _limits(cluster, asked, user, member)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from slurm import text
 from slurm.books import Association, Key, Qos
 from slurm.contract import Refused, SlurmError, Submission
 from slurm.fake import hardware, scheduling
@@ -36,6 +37,8 @@ class Cluster:
         self.associations: dict[Key, Association] = {("root", "", ""): Association("root")}
         self.every_job: list[FakeJob] = []
         self.next_id = 1
+        self.features: set[str] = set()
+        self.reservations: set[str] = set()
         self.min_job_age = timedelta(seconds=300)
         self.is_scheduling = True
         self.health = Health()
@@ -103,29 +106,41 @@ class Cluster:
         end = job.run.end_time
         return job.is_over and end is not None and self.now - end > self.min_job_age
 
-    def get(self, job_id: int) -> FakeJob:
-        """The newest job slurmctld has under this number."""
-        for job in reversed(self.present()):
-            if job.job_id == job_id:
-                return job
-        raise Refused("Invalid job id specified", code=2017)
+    def get(self, job_id: int, task: int | None = None) -> FakeJob:
+        """The newest job slurmctld has under this number; of an array its first task that waits, or the one named."""
+        found = self.named(job_id)
+        chosen = [job for job in found if task in (None, job.array_task)]
+        return next((job for job in chosen if task is None and job.run.state == "PENDING"), chosen[0])
+
+    def named(self, job_id: int) -> list[FakeJob]:
+        """The newest job, or the tasks of the newest array, that slurmctld has under this number."""
+        found = [job for job in self.present() if job.job_id == job_id]
+        if not found:
+            raise Refused("Invalid job id specified", code=2017)
+        return [job for job in found if job.asked is found[-1].asked]
 
     def accept(self, asked: Submission, user: str) -> FakeJob:
-        """Put a checked request into the queue, held."""
+        """Put a checked request into the queue, held; of an array the first task."""
         comment = asked.comment if TOKEN.fullmatch(asked.comment) else ""
         part = hardware.share(asked, self.partitions[asked.partition])
-        job = FakeJob(self.next_id, self.users[user], user, asked, part, comment, [Run(self.now)])
-        self.next_id += 1
-        self.every_job.append(job)
-        return job
+        number, tasks = self.next_id, text.tasks(asked.array) if asked.array else [None]
+        made = [
+            FakeJob(number, self.users[user], user, asked, part, comment, [Run(self.now)], array_task=task)
+            for task in tasks
+        ]
+        self.next_id += len(made)
+        self.every_job += made
+        return made[0]
 
     # -- scenes
 
-    def finish(self, job_id: int, *, exit_code: int = 0, signal: int | None = None, state: str = "") -> None:
-        """The running job ends; `state` for NODE_FAIL, OUT_OF_MEMORY and the like."""
+    def finish(
+        self, job_id: int, *, task: int | None = None, exit_code: int = 0, signal: int | None = None, state: str = ""
+    ) -> None:
+        """The running job, or the task of an array, ends; `state` for NODE_FAIL, OUT_OF_MEMORY and the like."""
         with self.lock:
             self.tick()
-            job = self.get(job_id)
+            job = self.get(job_id, task)
             if not job.is_running:
                 raise ValueError(f"job {job_id} is {job.run.state}, not RUNNING ({job.reason})")
             failed = "FAILED" if exit_code or signal else "COMPLETED"
@@ -133,10 +148,10 @@ class Cluster:
             job.reason = "NonZeroExitCode" if exit_code else ""
             self.tick()
 
-    def requeue(self, job_id: int) -> None:
+    def requeue(self, job_id: int, task: int | None = None) -> None:
         """As `scontrol requeue`: the same job runs again, with a new submit time, after two minutes."""
         with self.lock:
-            job = self.get(job_id)
+            job = self.get(job_id, task)
             scheduling.end(job, self.now, "REQUEUED", exit_code=0, signal=None)
             later = self.now + timedelta(seconds=1)
             job.runs.append(Run(later, eligible_time=later + REQUEUE_DELAY))
@@ -145,7 +160,8 @@ class Cluster:
     def lose(self, job_id: int) -> None:
         """slurmctld crashed before it wrote this job down: it is gone, and its number goes to the next one."""
         with self.lock:
-            self.get(job_id).is_lost = True
+            for job in self.named(job_id):
+                job.is_lost = True
             self.next_id = job_id
 
     def refuse_next(self, error: SlurmError) -> None:

@@ -12,6 +12,8 @@ from slurm.contract import JobRecord, NodeRecord, PartitionRecord, Refused, Subm
 from slurm.fake import admission, hardware, scheduling
 from slurm.fake.cluster import Cluster
 from slurm.fake.jobs import FakeJob
+from slurm.fake.orders import obey
+from slurm.orders import Order
 
 T = TypeVar("T")
 
@@ -41,24 +43,33 @@ class FakeGateway:
         self._act(lambda: self._set_held(job_id, as_user, "JobHeldUser"), as_user)
 
     def _set_held(self, job_id: int, user: str, held: str) -> None:
-        job = self._own(job_id, user, code=2010)
-        if job.is_over:
+        waiting = [job for job in self._own(job_id, user, code=2010) if not job.is_over]
+        if not waiting:
             raise Refused("Job has already finished", code=2084)
-        if job.held == "JobHeldAdmin":
-            raise Refused("Access/permission denied", code=2002)
-        job.held, job.reason = held, held
-        if not held and not job.was_released:
-            job.was_released, job.run.eligible_time = True, self.cluster.now
+        for job in waiting:
+            if job.held == "JobHeldAdmin":
+                raise Refused("Access/permission denied", code=2002)
+            if job.run.state != "PENDING":
+                continue
+            job.held, job.reason = held, held
+            if not held and not job.was_released:
+                job.was_released = True
+                job.run.eligible_time = max(self.cluster.now, job.asked.begin or self.cluster.now)
 
     def cancel(self, job_id: int, *, as_user: str) -> None:
         self._act(lambda: self.end(self._own(job_id, as_user, code=2017)), as_user)
 
-    def end(self, job: FakeJob) -> None:
+    def end(self, tasks: Sequence[FakeJob]) -> None:
         """What a cancel does, by whomever."""
-        if job.is_over:
-            raise Refused(f"job {job.job_id} is over already", code=2021)
-        signal = scheduling.SIGTERM if job.is_running else None
-        scheduling.end(job, self.cluster.now, "CANCELLED", exit_code=None if signal else 0, signal=signal)
+        if all(job.is_over for job in tasks):
+            raise Refused(f"job {tasks[0].job_id} is over already", code=2021)
+        for job in tasks:
+            if not job.is_over:
+                signal = scheduling.SIGTERM if job.is_running else None
+                scheduling.end(job, self.cluster.now, "CANCELLED", exit_code=None if signal else 0, signal=signal)
+
+    def order(self, order: Order, *, as_user: str) -> None:
+        self._act(lambda: obey(self.cluster, order, user=as_user), as_user)
 
     def job(self, job_id: int, *, as_user: str | None = None) -> JobRecord | None:
         def look() -> JobRecord | None:
@@ -66,9 +77,20 @@ class FakeGateway:
                 found = self.cluster.get(job_id)
             except Refused:
                 return None
-            return found.full() if as_user in (None, found.user) else None
+            return self._whole(found) if as_user in (None, found.user) else None
 
         return self._read(look, as_user)
+
+    def _whole(self, job: FakeJob) -> JobRecord:
+        """Tasks of an array that wait together are one record, under no task's number."""
+        if job.array_task is None:
+            return job.full()
+        waiting = [one.array_task for one in self.cluster.named(job.job_id) if one.run == job.run]
+        if job.run.state != "PENDING" or len(waiting) == 1:
+            return job.full()
+        limit = job.asked.array.partition("%")[2]
+        together = ",".join(map(str, waiting)) + (f"%{limit}" if limit else "")
+        return dataclasses.replace(job.full(), array_task=None, array=together)
 
     def jobs(self) -> Sequence[JobRecord]:
         return self._read(lambda: [job.record() for job in self.cluster.present()])
@@ -98,9 +120,17 @@ class FakeGateway:
 
     def accounting_details(self, account: str, since: datetime, uid: int) -> Sequence[JobRecord]:
         """With free text; as in the real one the comments are there only once a job is over."""
-        by_key = {(job.job_id, job.uid, run.submit_time): job for job in self.cluster.every_job for run in job.runs}
+        by_key = {
+            (job.job_id, job.array_task, job.uid, run.submit_time): job
+            for job in self.cluster.every_job
+            for run in job.runs
+        }
         rows = [row for row in self.accounting_of(account, since) if row.uid == uid]
-        return [by_key[row.job_id, row.uid, row.submit_time].full(row) for row in rows if row.end_time is not None]
+        return [
+            by_key[row.job_id, row.array_task, row.uid, row.submit_time].full(row)
+            for row in rows
+            if row.end_time is not None
+        ]
 
     def accounting_backlog(self) -> int:
         return 0
@@ -120,11 +150,11 @@ class FakeGateway:
             lambda: [hardware.partition_record(one, cluster.nodes) for one in cluster.partitions.values()]
         )
 
-    def _own(self, job_id: int, user: str, *, code: int) -> FakeJob:
-        job = self.cluster.get(job_id)
-        if job.user != user:
+    def _own(self, job_id: int, user: str, *, code: int) -> list[FakeJob]:
+        found = self.cluster.named(job_id)
+        if found[0].user != user:
             raise Refused("Invalid user id" if code == 2010 else f"Slurm has no job {job_id} for {user}", code=code)
-        return job
+        return found
 
     def _read(self, look: Callable[[], T], as_user: str | None = None) -> T:
         self._may_be_signed_for(as_user)

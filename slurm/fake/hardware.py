@@ -42,6 +42,7 @@ class Share:
     memory_mb: int
     gpus: int
     gpu_type: str
+    exclusive: bool = False
 
 
 def default_nodes() -> dict[str, Node]:
@@ -65,7 +66,7 @@ def default_partitions() -> dict[str, Partition]:
 
 def share(asked: Submission, partition: Partition) -> Share:
     cpus = -(-asked.tasks * asked.cpus_per_task // asked.nodes)
-    return Share(cpus, asked.memory_mb or cpus * partition.memory_per_cpu, asked.gpus, asked.gpu_type)
+    return Share(cpus, asked.memory_mb or cpus * partition.memory_per_cpu, asked.gpus, asked.gpu_type, asked.exclusive)
 
 
 def could_hold(node: Node, want: Share) -> bool:
@@ -83,7 +84,8 @@ def has_room(node: Node, want: Share, taken: Iterable[Share]) -> bool:
         node.gpu_type,
         node.gpus - sum(one.gpus for one in used),
     )
-    return node.state == "IDLE" and could_hold(left, want)
+    alone = not used or not (want.exclusive or any(one.exclusive for one in used))
+    return node.state == "IDLE" and alone and could_hold(left, want)
 
 
 def node_record(node: Node, taken: Iterable[Share], partitions: Mapping[str, Partition]) -> NodeRecord:

@@ -30,7 +30,7 @@ class Run:
 
 @dataclasses.dataclass
 class FakeJob:
-    """`asked` is the request as accepted; `is_lost` means slurmctld forgot it in a crash."""
+    """`asked` is the request as accepted; `is_lost` means slurmctld forgot it in a crash. An array is one a task."""
 
     job_id: int
     uid: int
@@ -45,6 +45,7 @@ class FakeJob:
     is_lost: bool = False
     cpu_seconds: float | None = None
     peak_memory_mb: float | None = None
+    array_task: int | None = None
 
     @property
     def run(self) -> Run:
@@ -81,9 +82,10 @@ class FakeJob:
             reason=self.reason if run is self.run else "",
             start_time=run.start_time if run.nodes else None,
             end_time=run.end_time if run.is_over else None,
-            eligible_time=run.eligible_time,
+            eligible_time=run.eligible_time or asked.begin,
             time_limit_minutes=asked.time_limit_minutes,
             restart_count=range(len(self.runs))[number],
+            array_task=self.array_task,
             nodes=",".join(run.nodes),
             node_count=asked.nodes,
             cpus=self.share.cpus * asked.nodes,
@@ -107,4 +109,13 @@ class FakeJob:
             standard_output=asked.standard_output,
             standard_error=asked.standard_error,
             requested_gpus_per_node=asked.gpus,
+            requested_gpu_types={asked.gpu_type: asked.gpus} if asked.gpus and asked.gpu_type else {},
+            requested_gpus_per_task=asked.gpus_per_task,
+            dependencies=asked.dependencies,
+            constraint=asked.constraint,
+            reservation=asked.reservation,
+            tasks=asked.tasks,
+            tasks_per_node=asked.tasks_per_node,
+            requeue=asked.requeue is not False,
+            exclusive=asked.exclusive,
         )

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
+from slurm import text
 from slurm.books import Limits
 from slurm.fake import admission, hardware
 from slurm.fake.jobs import FakeJob
+from slurm.text import OVER
 
 if TYPE_CHECKING:
     from slurm.fake.cluster import Cluster
@@ -47,7 +49,7 @@ def _running(cluster: Cluster) -> list[FakeJob]:
 def _consider(cluster: Cluster, job: FakeJob, now: datetime) -> None:
     partition = cluster.partitions[job.asked.partition]
     run = job.run
-    job.reason = _impossible(cluster, job, partition) or _limited(cluster, job)
+    job.reason = _impossible(cluster, job, partition) or _waits_for(cluster, job) or _limited(cluster, job)
     if job.reason:
         return
     if run.eligible_time and run.eligible_time > now:
@@ -68,6 +70,23 @@ def _impossible(cluster: Cluster, job: FakeJob, partition: hardware.Partition) -
     fitting = [name for name in partition.nodes if hardware.could_hold(cluster.nodes[name], job.share)]
     most = min(len(fitting), partition.max_nodes or len(fitting))
     return "" if job.asked.nodes <= most else "BadConstraints"
+
+
+_MET_BY = {"afterok": {"COMPLETED"}, "afternotok": OVER - {"COMPLETED"}, "afterany": OVER}
+
+
+def _waits_for(cluster: Cluster, job: FakeJob) -> str:
+    """Other jobs, or the other tasks of its array."""
+    for one in job.asked.dependencies:
+        kind, _, number = one.partition(":")
+        states = {row.run.state for row in cluster.present() if row.job_id == int(number)}
+        if not states <= OVER:
+            return "Dependency"
+        if states and not states <= _MET_BY[kind]:
+            return "DependencyNeverSatisfied"
+    most = text.throttle(job.asked.array)
+    beside = [other for other in _running(cluster) if other.asked is job.asked]
+    return "JobArrayTaskLimit" if most and len(beside) >= most else ""
 
 
 def _limited(cluster: Cluster, job: FakeJob) -> str:

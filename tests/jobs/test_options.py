@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from jobs import specs
 from jobs.models import Job
-from jobs.options import After, Options, task_numbers, throttle
+from jobs.options import After, Options
 from tests.jobs.conftest import Bench
 from tests.jobs.test_specs import check, wrong
 
@@ -71,11 +71,9 @@ def test_a_table_has_a_row_for_each_task() -> None:
 
 
 def test_the_tasks_of_an_array() -> None:
-    assert task_numbers("1-9:4,3,2-3%7") == [1, 2, 3, 5, 9] and throttle("1-9:4%7") == 7 and throttle("1") == 0
+    assert Options(array="1-9:4,3,2-3%7").task_numbers == [1, 2, 3, 5, 9]
     assert (Options(array="1-100%8").tasks, Options(array="1-100%8").at_once) == (100, 8)
     assert (Options(array="1-4%8").at_once, Options().tasks, Options().at_once) == (4, 1, 1)
-    with pytest.raises(ValueError):
-        task_numbers("x")
 
 
 def test_options_belong_to_the_digest_only_where_there_are_some() -> None:
