@@ -70,6 +70,7 @@ def prepare(
         spec = specs.check(
             raw, project=project, partitions=partitions_of(project) if partitions is None else partitions
         )
+        _taken_here(spec)
         if by is not None:
             dependencies.check(spec.options, by=by)
     except specs.BadSpec as bad:
@@ -81,6 +82,15 @@ def prepare(
     if spec is None or allocation is None or errors:
         raise specs.BadSpec(errors)
     return spec, allocation
+
+
+def _taken_here(spec: specs.JobSpec) -> None:
+    """The REST door of 22.05 takes no signal for the batch script itself. Raises BadSpec."""
+    if "B" not in spec.options.signal.rpartition(":")[0]:
+        return
+    if Cluster.objects.filter(name=settings.CLUSTER_NAME, slurm_version__startswith="22.05").exists():
+        said = _("Slurm 22.05 sends it to what srun starts only: leave out B: and start your program with srun.")
+        raise specs.BadSpec({"signal": [said]})
 
 
 def submit(

@@ -112,3 +112,13 @@ def test_a_job_to_wait_for_must_be_one_the_asker_may_see(bench: Bench) -> None:
     second = bench.submit(after=[{"kind": "ok", "job": str(first.pk)}])
     assert second.asked.after == (After("ok", str(first.pk)),)
     assert list(Job.objects.filter(options__contains={"after": [{"job": str(first.pk)}]})) == [second]
+
+
+def test_a_signal_for_the_script_needs_a_slurm_that_takes_it(bench: Bench) -> None:
+    type(bench.cluster).objects.update(slurm_version="24.11.5")
+    assert bench.submit(signal="B:USR1@60").asked.signal == "B:USR1@60"
+    type(bench.cluster).objects.update(slurm_version="22.05.8")
+    with pytest.raises(specs.BadSpec) as bad:
+        bench.submit(signal="B:USR1@60")
+    assert list(bad.value.errors) == ["signal"]
+    assert bench.submit(signal="USR1@60").asked.signal == "USR1@60"
