@@ -64,6 +64,7 @@ INSTALLED_APPS = [
     "projects",
     "quotas",
     "datasets",
+    "presets",
     "storage",
     "jobs",
     "portal",

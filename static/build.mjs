@@ -11,6 +11,7 @@ const vendor = join(here, "vendor");
 const COPIES = {
   "bootstrap.min.css": "bootstrap/dist/css/bootstrap.min.css",
   "htmx.min.js": "htmx.org/dist/htmx.min.js",
+  "uplot.css": "uplot/dist/uPlot.min.css",
   "fonts/ibm-plex-sans-latin-wght-normal.woff2":
     "@fontsource-variable/ibm-plex-sans/files/ibm-plex-sans-latin-wght-normal.woff2",
   "fonts/ibm-plex-mono-latin-400-normal.woff2": "@fontsource/ibm-plex-mono/files/ibm-plex-mono-latin-400-normal.woff2",
@@ -23,6 +24,16 @@ async function copyParts() {
   // Source maps are not shipped: a browser's tools would ask for a file that is not there.
   const sheet = join(vendor, "bootstrap.min.css");
   await writeFile(sheet, (await readFile(sheet, "utf8")).replace(/\n?\/\*# sourceMappingURL=.*?\*\/\s*$/, "\n"));
+}
+
+// the charts of GPUs, as a module, loaded on the pages that draw some
+async function bundleCharts() {
+  const result = await build({
+    entryPoints: [join(modules, "uplot", "dist", "uPlot.esm.js")],
+    outfile: join(vendor, "uplot.js"),
+    bundle: true, format: "esm", minify: true, target: "es2022", metafile: true, legalComments: "none",
+  });
+  return Object.keys(result.metafile.inputs);
 }
 
 async function bundleEditor() {
@@ -56,4 +67,4 @@ async function writeLicences(inputs) {
 }
 
 await copyParts();
-await writeLicences(await bundleEditor());
+await writeLicences([...await bundleEditor(), ...await bundleCharts()]);

@@ -6,17 +6,19 @@ that is not declared here. `manage.py event_catalogue` writes docs/audit-events.
 
 from __future__ import annotations
 
-from audit.catalogue import data, files, jobs, keeping, people, projects, trail
+from audit.catalogue import cluster, data, files, jobs, keeping, people, projects, ready, trail
 from audit.catalogue.entry import PLACES, Entry, Kind, RetentionClass
 
 ALL: tuple[Entry, ...] = (
     *people.ENTRIES,
     *projects.ENTRIES,
     *jobs.ENTRIES,
+    *ready.ENTRIES,
     *files.ENTRIES,
     *trail.ENTRIES,
     *keeping.ENTRIES,
     *data.ENTRIES,
+    *cluster.ENTRIES,
 )
 _BY_ACTION = {entry.action.value: entry for entry in ALL}
 

@@ -64,28 +64,37 @@ def cards_of(where: Where, source: Prometheus | None = None) -> list[Card]:
         return []
     words = dialect()
     span = max(15, math.ceil(where.end - where.start))
-    expression = f"count by (gpu, {words.node}) (last_over_time({names.allotted(words, where.job, where.nodes)}[{span}s]))"
-    rows = (source or need()).now(expression, at=where.end)
-    return sorted({Card(row.labels[words.node], row.labels["gpu"]) for row in rows if row.labels.get("gpu", "").isdigit()})
+    allotted = names.allotted(words, where.job, where.nodes)
+    rows = (source or need()).now(f"count by (gpu, {words.node}) (last_over_time({allotted}[{span}s]))", at=where.end)
+    return sorted(card_of(words, row.labels) for row in rows if names.is_number(row.labels.get("gpu", "")))
+
+
+def card_of(words: names.Dialect, labels: dict[str, str]) -> Card:
+    """The card a series is of."""
+    return Card(labels.get(words.node, ""), labels.get("gpu", ""))
 
 
 def chart(
-    where: Where, cards: Sequence[Card], *, readings: Sequence[str] = names.CHARTED, points: int = POINTS
+    where: Where,
+    cards: Sequence[Card],
+    *,
+    readings: Sequence[str] = names.CHARTED,
+    points: int = POINTS,
+    source: Prometheus | None = None,
 ) -> Chart:
     """These readings of these cards. Raises Away."""
-    steps_at_most = max(1, min(points, POINTS) // 2)
-    step = max(FINEST, math.ceil((where.end - where.start) / steps_at_most))
+    at_most = max(2, min(points, POINTS) // 2)
+    step = max(FINEST, math.ceil((where.end - where.start) / (at_most - 1)))
     start = math.floor(where.start / step) * step
     steps = max(1, math.floor((where.end - start) / step) + 1)
-    found = Chart(start, step, min(steps, steps_at_most), list(cards), {})
-    if cards:
-        for reading in readings:
-            found.bands[reading] = _bands(found, reading)
+    found = Chart(start, step, min(steps, at_most), list(cards), {})
+    for reading in readings if cards else ():
+        found.bands[reading] = _bands(found, reading, source or need())
     return found
 
 
-def _bands(found: Chart, reading: str) -> list[Band]:
-    words, source = dialect(), need()
+def _bands(found: Chart, reading: str, source: Prometheus) -> list[Band]:
+    words = dialect()
     series = names.chosen(words, reading, {c.node for c in found.cards}, {c.gpu for c in found.cards})
     factor = words.readings[reading].factor
     if found.step <= FINEST:
@@ -101,7 +110,7 @@ def _rows(found: Chart, source: Prometheus, expression: str, factor: float) -> d
     words = dialect()
     end = found.start + (found.steps - 1) * found.step
     lines = source.over(expression, found.start, end, found.step)
-    return {Card(line.labels.get(words.node, ""), line.labels.get("gpu", "")): _row(found, line, factor) for line in lines}
+    return {card_of(words, line.labels): _row(found, line, factor) for line in lines}
 
 
 def _row(found: Chart, line: Line, factor: float) -> list[float | None]:

@@ -1,4 +1,4 @@
-"""What a site's exporters call things: our own agents, or dcgm-exporter. Every value that enters a question is checked."""
+"""What a site's exporters call things, our own or dcgm-exporter. Every value that enters a question is checked."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import dataclasses
 import re
 from collections.abc import Iterable, Mapping
 
-_NODE = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")
-_NUMBER = re.compile(r"^\d{1,18}$")
+_NODE = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}\Z")
+_NUMBER = re.compile(r"^[0-9]{1,18}\Z")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -66,6 +66,11 @@ def number(value: str | int) -> str:
     return _checked(_NUMBER, str(value))
 
 
+def is_number(text: str) -> bool:
+    """Whether it may be asked for as a number."""
+    return bool(_NUMBER.match(text))
+
+
 def _checked(pattern: re.Pattern[str], text: str) -> str:
     if not pattern.match(text):
         raise ValueError(f"not to be asked for: {text[:40]!r}")
@@ -82,5 +87,6 @@ def chosen(dialect: Dialect, reading: str, names: Iterable[str], cards: Iterable
 
 
 def allotted(dialect: Dialect, job: int, names: Iterable[str]) -> str:
-    """The series that says which cards of these nodes a job has: a node that lies about a job of others is not asked."""
-    return f'{dialect.allotted}{{{dialect.job}="{number(job)}",{dialect.node}=~"{nodes(names)}"}}'
+    """Which cards of these nodes a job has: a node that lies about a job of others is not asked."""
+    labels = f'{dialect.job}="{number(job)}",{dialect.node}=~"{nodes(names)}"'
+    return f"{dialect.allotted}{{{labels}}}"

@@ -1,4 +1,4 @@
-"""The one client of Prometheus: a deadline on each question, a bound on each answer, one error for all that can fail."""
+"""The one client of Prometheus: a deadline on each question, a bound on each answer, one error for all failures."""
 
 from __future__ import annotations
 

@@ -1,0 +1,129 @@
+// <gpu-chart data-url data-live>: what a job's GPUs did, four readings on one clock with one cross-hair. While the job
+// runs and the page is seen it asks every second for what is new. A click on a moment looks for the line of the output.
+import uPlot from "../vendor/uplot.js";
+import { GpuData } from "./gpu-data.js";
+import { legend, plot } from "./gpu-plot.js";
+import { say } from "./words.js";
+
+const EVERY = 1000;  // ms between two questions while the job runs
+const LATER = 5000;  // ms after which it asks again where the metrics did not answer
+
+class GpuChart extends HTMLElement {
+  connectedCallback() {
+    this.parts = Object.fromEntries([...this.querySelectorAll("[data-part]")].map((part) => [part.dataset.part, part]));
+    this.live = this.dataset.live === "yes";
+    this.span = this.live ? 600 : 0;
+    this.gone = new AbortController();
+    const outside = { signal: this.gone.signal };
+    this.addEventListener("click", ({ target }) => this.pressed(target.closest("button[data-span]")), outside);
+    document.addEventListener("visibilitychange", () => { if (!document.hidden) this.ask(); }, outside);
+    document.documentElement.addEventListener("themechange", () => this.draw(), outside);
+    this.sizes = new ResizeObserver(() => this.fit());
+    this.sizes.observe(this.parts.plots);
+    this.begin();
+  }
+
+  disconnectedCallback() {
+    this.gone.abort();
+    this.sizes.disconnect();
+    clearTimeout(this.timer);
+    this.plots?.forEach((one) => one.destroy());
+  }
+
+  pressed(button) {
+    if (!button) return;
+    for (const other of this.querySelectorAll("button[data-span]")) other.setAttribute("aria-pressed", other === button);
+    this.span = Number(button.dataset.span);
+    this.begin();
+  }
+
+  begin() {
+    this.data = new GpuData();
+    this.drawn = "";
+    this.ask();
+  }
+
+  // What is asked for: all of it at first, then what came since.
+  address() {
+    const now = Date.now() / 1000;
+    const first = this.span ? Math.max(Number(this.dataset.start), now - this.span) : Number(this.dataset.start);
+    const start = this.data.end && this.data.step === 1 ? this.data.end - 2 : first;
+    return `${this.dataset.url}?start=${start.toFixed(0)}&points=2000`;
+  }
+
+  async ask() {
+    clearTimeout(this.timer);
+    const { data } = this;
+    let wait = LATER;
+    try {
+      const answer = await fetch(this.address(), { headers: { Accept: "application/json" }, signal: this.gone.signal });
+      if (data !== this.data) return;
+      if (answer.ok) wait = this.take(await answer.json());
+      else if (answer.status < 500) return;
+      else this.said(say("away"));
+    } catch {
+      if (this.gone.signal.aborted) return;
+      this.said(say("away"));
+    }
+    if (this.live && !document.hidden) this.timer = setTimeout(() => this.ask(), wait);
+  }
+
+  take(answer) {
+    if (answer.state !== "ok") {
+      if (!this.data.end) this.said(say(answer.state === "away" ? "away" : "none"));
+      else if (answer.state === "away") this.said(say("away"));
+      return LATER;
+    }
+    this.data.add(answer, this.span);
+    this.said(this.data.step > 1 ? say("step", { n: this.data.step }) : this.live ? say("live") : "");
+    this.draw();
+    return this.data.step > 1 ? LATER * 2 : EVERY;
+  }
+
+  draw() {
+    if (!this.data.end) return;
+    const shape = `${this.data.shape} ${document.documentElement.dataset.bsTheme}`;
+    if (shape !== this.drawn) this.build(shape);
+    else this.plots.forEach((one, place) => one.setData(this.data.columns(this.data.readings[place].name)));
+    this.show();
+  }
+
+  build(shape) {
+    this.plots?.forEach((one) => one.destroy());
+    this.parts.plots.replaceChildren();
+    const sync = uPlot.sync(`gpus-${this.dataset.start}`);
+    const heard = { moved: () => this.show(), clicked: (at) => this.look(at) };
+    this.plots = this.data.readings.map((reading) => plot(uPlot, this.parts.plots, this.data, reading, sync, heard));
+    this.drawn = shape;
+  }
+
+  fit() {
+    this.plots?.forEach((one) => one.setSize({ width: one.root.parentElement.clientWidth, height: 152 }));
+  }
+
+  // The legend says the readings under the cross-hair, else the last ones.
+  show() {
+    const place = this.plots?.[0]?.cursor.idx ?? null;
+    legend(this.parts.legend, this.data, place);
+  }
+
+  said(text) { if (this.parts.said.textContent !== text) this.parts.said.textContent = text; }
+
+  async look(at) {
+    if (!this.dataset.moment || !at) return;
+    const time = new Date(at * 1000).toLocaleTimeString(document.documentElement.lang);
+    const { moment } = this.parts;
+    moment.hidden = false;
+    moment.textContent = say("looking", { time });
+    try {
+      const found = await (await fetch(`${this.dataset.moment}?at=${Math.round(at)}`)).json();
+      if (found.state !== "ok") { moment.textContent = say("no_line_then", { time }); return; }
+      const link = document.createElement("a");
+      link.href = `${this.dataset.output}#L${found.line}${found.offset > 65536 ? `@${found.offset}` : ""}`;
+      link.textContent = say("line", { time: found.stamp, n: found.line });
+      moment.replaceChildren(link);
+    } catch { moment.textContent = say("no_line_then", { time }); }
+  }
+}
+
+customElements.define("gpu-chart", GpuChart);

@@ -1,0 +1,96 @@
+// One reading of all cards as a uPlot chart in the colours of the theme, and the legend all of them share.
+import { say } from "./words.js";
+
+const COLOURS = ["--b-accent", "--b-warn-line", "--b-ok-line", "--b-bad-line", "--b-out-line", "--b-wait-line", "--b-text-2", "--b-line-strong"];
+const DASHES = [[], [6, 3], [2, 2], [8, 3, 2, 3]];  // colour never speaks alone
+const HEIGHT = 152;
+const lang = document.documentElement.lang || "en";
+const numbers = new Intl.NumberFormat(lang, { maximumFractionDigits: 1 });
+
+const token = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+// MiB are shown as GB; the rest as it is.
+export function shownAs(unit, value) {
+  if (value === null) return "–";
+  return unit === "MiB" ? `${numbers.format(value / 1024)} GB` : `${numbers.format(value)} ${unit}`;
+}
+
+export function plot(uPlot, place, data, reading, sync, heard) {
+  const box = document.createElement("div");
+  const title = document.createElement("h3");
+  title.textContent = say(reading.name);
+  const root = document.createElement("div");
+  root.className = "plot";
+  box.append(title, root);
+  place.append(box);
+  const chart = new uPlot(options(root, data, reading, sync, heard), data.columns(reading.name), root);
+  chart.over.addEventListener("click", () => heard.clicked(data.times[chart.cursor.idx]));
+  return chart;
+}
+
+function options(root, data, reading, sync, heard) {
+  const many = data.cards.length;
+  const lines = data.cards.map((_, card) => series(card, 1.5));
+  const lows = data.step > 1 ? data.cards.map((_, card) => series(card, 0)) : [];
+  return {
+    width: root.clientWidth || 600, height: HEIGHT, legend: { show: false },
+    cursor: { sync: { key: sync.key }, points: { size: 5 }, drag: { x: false, y: false } },
+    scales: { y: { range: (_, low, high) => range(reading.unit, high) } },
+    series: [{}, ...lines, ...lows],
+    bands: lows.map((_, card) => ({ series: [card + 1, card + 1 + many], fill: `${token(COLOURS[card % 8])}2e` })),
+    axes: [axis({ values: (_, ticks) => times(ticks) }),
+      axis({ size: 58, values: (_, ticks) => ticks.map((tick) => shownAs(reading.unit, tick)) })],
+    hooks: { setCursor: [heard.moved] },
+  };
+}
+
+function series(card, width) {
+  return { stroke: token(COLOURS[card % 8]), width, dash: DASHES[Math.floor(card / 2) % 4], points: { show: false }, spanGaps: false };
+}
+
+function range(unit, high) {
+  if (unit === "%") return [0, 100];
+  return [0, Math.max(1, (high ?? 1) * 1.1)];
+}
+
+function axis(more) {
+  const line = token("--b-line");
+  return {
+    stroke: token("--b-text-2"), font: `11px ${token("--b-sans") || "sans-serif"}`,
+    grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 }, ...more,
+  };
+}
+
+function times(ticks) {
+  const close = ticks.length > 1 && ticks[1] - ticks[0] < 60;
+  const form = { hour: "2-digit", minute: "2-digit", ...(close ? { second: "2-digit" } : {}) };
+  return ticks.map((tick) => new Date(tick * 1000).toLocaleTimeString(lang, form));
+}
+
+const SVG = "http://www.w3.org/2000/svg";
+
+export function legend(place, data, at) {
+  const when = at === null || at === undefined ? data.end : data.times[at];
+  const time = document.createElement("span");
+  time.textContent = new Date(when * 1000).toLocaleTimeString(lang);
+  const several = new Set(data.cards.map(({ node }) => node)).size > 1;
+  place.replaceChildren(time, ...data.cards.map(({ node, gpu }, card) => {
+    const entry = document.createElement("span");
+    const words = data.readings.map(({ name, unit }) => shownAs(unit, data.at(name, card, at)));
+    entry.append(mark(card), `${say("gpu", { name: several ? `${node}:${gpu}` : gpu })}: ${words.join(" · ")}`);
+    return entry;
+  }));
+}
+
+function mark(card) {
+  const svg = document.createElementNS(SVG, "svg");
+  svg.setAttribute("viewBox", "0 0 20 8");
+  svg.setAttribute("aria-hidden", "true");
+  const line = document.createElementNS(SVG, "path");
+  line.setAttribute("d", "M0 4H20");
+  line.setAttribute("stroke", token(COLOURS[card % 8]));
+  line.setAttribute("stroke-width", "2");
+  line.setAttribute("stroke-dasharray", DASHES[Math.floor(card / 2) % 4].join(" "));
+  svg.append(line);
+  return svg;
+}
