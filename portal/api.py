@@ -31,10 +31,14 @@ from datasets.api_incidents import router as incidents
 from datasets.api_permissions import router as permissions
 from datasets.services import NotPermitted
 from jobs.api import router as jobs
+from jobs.api_acts import router as job_acts
+from jobs.api_gpus import router as job_gpus
 from jobs.api_standing import router as standings
 from jobs.services import AlreadyOver, KeyReused, NotNow
+from jobs.services.acts import NotPossible
 from jobs.services.pace import TooFast
 from jobs.services.reading import ReaderDown
+from jobs.services.repeating import NotAgain
 from jobs.specs import BadSpec
 from jobs.views.asking import FIELD_OF_LIMIT
 from portal import api_schema, denied
@@ -84,6 +88,8 @@ api.add_router("/projects", agreements, auth=manage, tags=["datasets"])
 api.add_router("/incidents", incidents, auth=manage, tags=["datasets"])
 api.add_router("/differences", differences, auth=manage, tags=["allocations"])
 api.add_router("/jobs", jobs, auth=door(), tags=["jobs"])
+api.add_router("/jobs", job_acts, auth=door(), tags=["jobs"])
+api.add_router("/jobs", job_gpus, auth=door(), tags=["jobs"])
 api.add_router("/cluster", cluster, auth=door(), tags=["cluster"])
 api.add_router("/audit", router_over(Project), auth=door(read=TokenScope.AUDIT), tags=["audit"])
 auditing = door(read=TokenScope.AUDIT, write=TokenScope.AUDIT)
@@ -187,6 +193,12 @@ def _not_now(request: HttpRequest, error: NotNow) -> HttpResponse:
 def _key_reused(request: HttpRequest, error: KeyReused) -> HttpResponse:
     said = _("This key came with another request before.")
     return problem(409, said, kind="key-reused", errors={"Idempotency-Key": [said]})
+
+
+@api.exception_handler(NotPossible)
+@api.exception_handler(NotAgain)
+def _not_possible(request: HttpRequest, error: Exception) -> HttpResponse:
+    return problem(409, str(error))
 
 
 @api.exception_handler(AlreadyOver)

@@ -1,9 +1,13 @@
 """The record of a job: the request, its hand-overs to Slurm, its runs, and what is still to be done about it."""
 
+from jobs.models.gpus import GpuSummary
 from jobs.models.handover import Handover, HandoverOutcome, Intent, IntentKind, Run
 from jobs.models.job import Job, JobQuerySet, Phase, Source
 from jobs.models.report import Report
+from jobs.models.star import Star
 
 __all__ = [
+    "GpuSummary",
     "Handover", "HandoverOutcome", "Intent", "IntentKind", "Job", "JobQuerySet", "Phase", "Report", "Run", "Source",
+    "Star",
 ]  # fmt: skip

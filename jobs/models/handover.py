@@ -57,6 +57,8 @@ class Handover(models.Model):
     accepted_at = models.DateTimeField(null=True)
     released_at = models.DateTimeField(null=True)
     ticket = models.TextField(blank=True)  # signed permission to read this attempt's output
+    notes_ticket = models.TextField(blank=True)  # the same for what it wrote down at its start, and for its metrics
+    folder_ticket = models.TextField(blank=True)  # and for metrics.jsonl in its working directory
     ticket_expires_at = models.DateTimeField(null=True)
     ticket_restart_count = models.PositiveIntegerField(null=True)
 
@@ -131,10 +133,23 @@ class IntentKind(models.TextChoices):
     RESUBMIT = "resubmit", "resubmit"  # neither daemon has it: hand it over again
     RELEASE = "release", "release"  # accepted and recorded, still held
     HOLD = "hold", "hold"  # its owner has left the project, which wants queued jobs held
+    # what people ask for beside the end
+    HOLD_ASKED = "hold_asked", "hold in queue"
+    LET_GO = "let_go", "release"
+    REQUEUE = "requeue", "requeue"
+    EXTEND = "extend", "change the time limit"  # detail: {"minutes"}
+    AT_ONCE = "at_once", "change how many tasks run at once"  # detail: {"number"}
+    END_TASKS = "end_tasks", "cancel tasks"  # detail: {"tasks"}
+
+
+OF_DOORS = (
+    IntentKind.CANCEL, IntentKind.HOLD_ASKED, IntentKind.LET_GO, IntentKind.REQUEUE, IntentKind.EXTEND,
+    IntentKind.AT_ONCE, IntentKind.END_TASKS,
+)  # fmt: skip
 
 
 ONLY_CANCEL = (
-    "IF current_user = 'web' THEN RAISE EXCEPTION 'a door may only ask for a cancellation'; END IF; RETURN NEW;"
+    "IF current_user = 'web' THEN RAISE EXCEPTION 'a door may only ask for what a person may ask'; END IF; RETURN NEW;"
 )
 
 
@@ -145,6 +160,7 @@ class Intent(models.Model):
     job = models.ForeignKey(Job, on_delete=models.PROTECT, related_name="intents")
     handover = models.ForeignKey(Handover, on_delete=models.PROTECT, null=True, related_name="intents")
     kind = models.CharField(max_length=10, choices=IntentKind.choices)
+    detail = models.JSONField(default=dict)
     slurm_job_id = models.PositiveBigIntegerField(null=True)
     submit_time = models.DateTimeField(null=True)
     uid = models.PositiveBigIntegerField(null=True)
@@ -171,7 +187,7 @@ class Intent(models.Model):
                 operation=pgtrigger.Insert,
                 when=pgtrigger.Before,
                 # a stolen web process may ask for what a person may ask, and name no job of Slurm by number
-                condition=pgtrigger.Q(new__kind__df=IntentKind.CANCEL.value)
+                condition=~pgtrigger.Q(new__kind__in=[kind.value for kind in OF_DOORS])
                 | pgtrigger.Q(new__slurm_job_id__isnull=False),
                 func=ONLY_CANCEL,
             ),

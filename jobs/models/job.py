@@ -35,7 +35,8 @@ def _address() -> str:
 
 # what a line of a list shows of a job
 LINE = (
-    "project", "source", "created_at", "name", "partition", "gpu_type", "gpus", "nodes", "cpus", "time_limit_minutes",
+    "project", "source", "created_at", "name", "alias", "partition", "gpu_type", "gpus", "nodes", "cpus",
+    "time_limit_minutes", "archived_at", "options", "task_counts",
     "owner", "owner_login", "phase", "state", "reason", "slurm_job_id", "started_at", "ended_at", "node_list",
     "allocated_gpus", "exit_code", "exit_signal", "cancel_asked_by", "project__code", "project__title",
 )  # fmt: skip
@@ -119,7 +120,10 @@ class Job(models.Model):
     seen_at = models.DateTimeField(null=True)  # when Slurm last spoke of it
     change = models.PositiveBigIntegerField(default=0)  # grows with each change: the "seq" of hints
 
-    # what the person asked for since: the door's own fields
+    # what people call it and asked for since: the door's own fields
+    alias = models.CharField(_("name"), max_length=64, blank=True)  # shown instead of the name it was asked for by
+    note = models.CharField(_("note"), max_length=500, blank=True)
+    archived_at = models.DateTimeField(null=True)  # not in lists unless asked for
     cancel_asked_at = models.DateTimeField(null=True)
     cancel_asked_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
 
@@ -168,6 +172,11 @@ class Job(models.Model):
     def get_absolute_url(self) -> str:
         """The job's page."""
         return _address().replace(_NONE, str(self.pk))
+
+    @property
+    def called(self) -> str:
+        """What people call it."""
+        return self.alias or self.name
 
     @property
     def view(self) -> View:

@@ -10,14 +10,14 @@ import structlog
 from django.db import transaction
 from django.utils import timezone
 
-from access.permissions import Permission
 from accounts.lookup import DirectoryDown
 from audit import trail
 from audit.actions import Action, Outcome
 from cluster import slurm_door
 from jobs import bells
 from jobs.models import Handover, HandoverOutcome, Intent, IntentKind, Job, Phase
-from jobs.services import afterwards, data, outcomes, people, recording, submissions
+from jobs.services import acting, data, dependencies, outcomes, people, recording, submissions
+from jobs.services.present import NotYet, identity, lock_free, locked, observe, same_job, still_acts
 from jobs.states import is_over
 from quotas import services as quotas
 from slurm.contract import JobRecord, Refused, SlurmError, Unreachable
@@ -28,10 +28,6 @@ AWAY = timedelta(seconds=15)  # until the next try where Slurm or the directory 
 SURE = 4  # looks after which a waiting job without a hold has been released, and is not just about to be held
 RELEASED_BY_HAND = "It was released in Slurm by hand and goes on there as number {number}."
 _UNSETTLED = (HandoverOutcome.UNKNOWN, HandoverOutcome.TRYING)
-
-
-class NotYet(Exception):
-    """The intent cannot be settled now; it stays open."""
 
 
 def carry_out(limit: int = 100) -> int:
@@ -81,7 +77,7 @@ def _give_up(intent: Intent) -> bool:
 
 def _cancel(intent: Intent) -> str:
     """Wherever the job is on its way, it ends: before Slurm by us, in Slurm by Slurm."""
-    job = _lock_free(intent.job_id)
+    job = lock_free(intent.job_id)
     if not job.is_open:
         return "already over"
     if job.phase == Phase.REQUESTED:
@@ -128,11 +124,11 @@ def _end_in_slurm(job: Job, handover: Handover, intent: Intent) -> str:
     record = same_job(handover)
     if record is None:
         raise NotYet("not shown by slurmctld; the follower looks in the accounting")
-    if is_over(record.states):
+    if is_over(record.states) and not job.is_array:
         observe(handover, record)
         return "already over in Slurm"
     try:
-        if intent.asked_by_id == job.owner_id and _still_acts(job):
+        if intent.asked_by_id == job.owner_id and still_acts(job):
             slurm_door.gateway().cancel(record.job_id, as_user=job.owner_login)
         else:
             slurm_door.accounts().cancel_any(record.job_id)
@@ -145,35 +141,6 @@ def _end_in_slurm(job: Job, handover: Handover, intent: Intent) -> str:
     if record is None and after is not None and not is_over(after.states):
         raise NotYet("Slurm refused to end it")
     return "asked Slurm to end it"
-
-
-def _still_acts(job: Job) -> bool:
-    """Whether the worker may speak as the owner; a job's end does not wait until that is known."""
-    try:
-        return bool(_identity(job))
-    except (people.MayNot, DirectoryDown, NotYet):
-        return False
-
-
-def same_job(handover: Handover) -> JobRecord | None:
-    """The job in slurmctld if it still is the one we mean: number, submit time and uid together."""
-    record = slurm_door.gateway().job(handover.slurm_job_id or 0, as_user=None)
-    same = record is not None and (record.submit_time, record.uid) == (handover.run_submit_time, handover.uid)
-    return record if same else None
-
-
-@transaction.atomic
-def observe(handover: Handover, record: JobRecord) -> None:
-    """Our own act shows at once, before the follower's next look."""
-    job = _locked(handover.job_id)
-    before = job.state
-    recording.note_run(handover, record)
-    if recording.apply(job, record):
-        recording.save(job)
-        recording.tell_story(job, before, record)
-        recording.settle_hold(job)
-        data.follow(job)
-        afterwards.due([job])
 
 
 def _discard(intent: Intent) -> str:
@@ -197,7 +164,7 @@ def _let_go(intent: Intent, record: JobRecord) -> str:
     if "PENDING" in record.states and intent.tries < SURE:
         raise NotYet("it is not held")  # Slurm says so only after its scheduler has looked at it
     with transaction.atomic():
-        job = _locked(intent.job_id)
+        job = locked(intent.job_id)
         job.refusal = f"{job.refusal} {RELEASED_BY_HAND.format(number=record.job_id)}".strip()
         recording.save(job)
         why = {"outcome": Outcome.FAILED, "slurm_job_id": record.job_id, "by_hand": True}
@@ -222,49 +189,44 @@ def _adopt(intent: Intent) -> str:
         raise NotYet("not shown by slurmctld")
     attempt = _attempt(intent.job, handover, record)
     with transaction.atomic():
-        locked = Handover.objects.select_for_update(of=("self",)).get(pk=handover.pk)
-        if locked.outcome not in _UNSETTLED:
+        row = Handover.objects.select_for_update(of=("self",)).get(pk=handover.pk)
+        if row.outcome not in _UNSETTLED:
             return "settled otherwise"
-        locked.job = _locked(intent.job_id)
-        return _take_or_refuse(attempt, locked, record)
+        row.job = locked(intent.job_id)
+        return _take_or_refuse(attempt, row, record)
 
 
 def _attempt(job: Job, handover: Handover, record: JobRecord) -> outcomes.Attempt:
     """The attempt as it stands: what Slurm has beside what was asked for, by whoever may still ask for it."""
     attempt = outcomes.Attempt(handover, record=record)
     try:
-        attempt.who = _identity(job)
+        attempt.who = identity(job)
     except people.MayNot as refusal:
         attempt.error = refusal
         return attempt
     attempt.slurm_job_id = record.job_id
-    asked = submissions.submission_of(job, handover, attempt.who)
-    attempt.differs = tuple(submissions.differences(asked, record, attempt.who.uid))
+    waits_for = dependencies.named(dependencies.of([job]).get(job.pk, []))
+    asked = submissions.submission_of(job, handover, attempt.who, waits_for)
+    attempt.differs = submissions.compared(slurm_door.gateway(), asked, record, attempt.who.uid)
     return attempt
 
 
-def _take_or_refuse(attempt: outcomes.Attempt, locked: Handover, record: JobRecord) -> str:
-    outcomes.settle(attempt, locked)
+def _take_or_refuse(attempt: outcomes.Attempt, row: Handover, record: JobRecord) -> str:
+    outcomes.settle(attempt, row)
     if attempt.error is not None:  # left meanwhile: what Slurm holds for them is thrown away
-        recording.identify(locked, record)
-        outcomes.intend(locked, IntentKind.DISCARD)
+        recording.identify(row, record)
+        outcomes.intend(row, IntentKind.DISCARD)
         return f"refused: {attempt.error}"
-    trail.record(Action.JOB_ADOPTED, about=locked.job, project=locked.job.project, slurm_job_id=record.job_id)
-    if not attempt.differs and locked.job.cancel_asked_at is None:
-        outcomes.intend(locked, IntentKind.RELEASE)
+    trail.record(Action.JOB_ADOPTED, about=row.job, project=row.job.project, slurm_job_id=record.job_id)
+    if not attempt.differs and row.job.cancel_asked_at is None:
+        outcomes.intend(row, IntentKind.RELEASE)
     return "adopted" if not attempt.differs else "differs from the request"
-
-
-def _identity(job: Job) -> people.Identity:
-    if job.owner is None:
-        raise NotYet("nobody owns it")
-    return people.identity(job.owner, job.project, Permission.JOB_SUBMIT)
 
 
 @transaction.atomic
 def _resubmit(intent: Intent) -> str:
     """Neither daemon has it: the request waits again, under a new token."""
-    job = _locked(intent.job_id)
+    job = locked(intent.job_id)
     handover = intent.handover
     if job.phase != Phase.CONFIRMING or handover is None or handover.outcome != HandoverOutcome.UNKNOWN:
         return "settled otherwise"
@@ -280,19 +242,19 @@ def _release(intent: Intent) -> str:
     handover = intent.handover
     if handover is None or handover.released_at is not None:
         return "released already"
-    job = _lock_free(intent.job_id)
+    job = lock_free(intent.job_id)
     if job.cancel_asked_at is not None:
         return "to be cancelled instead"
     record = same_job(handover)
     if record is None or not record.reason.startswith("JobHeld"):
         return "not held any more"
     try:
-        _identity(job)
+        identity(job)
     except people.MayNot as refusal:
         return _end_for_them(job, handover, str(refusal))
     slurm_door.gateway().release(record.job_id, as_user=job.owner_login)
     with transaction.atomic():
-        handover.job = _locked(job.pk)
+        handover.job = locked(job.pk)
         outcomes.mark_released([handover])
     return "released"
 
@@ -309,7 +271,7 @@ def _end_for_them(job: Job, handover: Handover, why: str) -> str:
 
 def _hold(intent: Intent) -> str:
     """A waiting job stays in the queue and does not start, until an administrator says so."""
-    job = _lock_free(intent.job_id)
+    job = lock_free(intent.job_id)
     handover = job.handovers.filter(outcome=HandoverOutcome.ACCEPTED).order_by("-attempt").first()
     if handover is None:
         return "not in Slurm"
@@ -324,15 +286,6 @@ def _hold(intent: Intent) -> str:
     return "held"
 
 
-def _lock_free(pk: UUID) -> Job:
-    return Job.objects.select_related("project", "owner", "allocation", "cluster").defer("script").get(pk=pk)
-
-
-def _locked(pk: UUID) -> Job:
-    rows = Job.objects.select_for_update(of=("self",)).select_related("project", "owner", "allocation", "cluster")
-    return rows.get(pk=pk)
-
-
 _ACTS: dict[IntentKind, Callable[[Intent], str]] = {
     IntentKind.CANCEL: _cancel,
     IntentKind.DISCARD: _discard,
@@ -340,4 +293,5 @@ _ACTS: dict[IntentKind, Callable[[Intent], str]] = {
     IntentKind.RESUBMIT: _resubmit,
     IntentKind.RELEASE: _release,
     IntentKind.HOLD: _hold,
+    **dict.fromkeys(acting.KINDS, acting.act),
 }

@@ -23,11 +23,14 @@ from audit.actions import Action
 from audit.identities import name_all
 from audit.models import AuditEvent
 from jobs import reasons
+from jobs.acts import possible
 from jobs.models import Job, Run
-from jobs.services import afterwards, data
+from jobs.services import acts, afterwards, data
+from jobs.services.gpus import showing
 from jobs.states import State
 
 EVENTS = 100
+TABS = ("output", "gpus", "request", "events")
 
 
 def _whole(pk: UUID) -> QuerySet[Job]:
@@ -59,7 +62,9 @@ def _context(request: SignedInRequest, job: Job, rights: Collection[str]) -> dic
         "project": job.project,
         "runs": RUNS.all(job=job.pk),
         "reason": reasons.explain(job.reason) if job.state in (State.WAITING, State.HELD, State.REQUEUED) else None,
-        "can_cancel": job.is_open and job.cancel_asked_at is None and Permission.JOB_CANCEL in rights,
+        "acts": possible(job, acts.rights_of(job, request.user, rights)),
+        "can_label": Permission.JOB_CANCEL in rights,
+        "starred": bool(acts.starred(request.user, [job.pk])),
         "now": timezone.now(),
     }
 
@@ -79,7 +84,8 @@ def detail(request: SignedInRequest, pk: UUID) -> HttpResponse:
     job = _job(request, pk)
     tab = request.GET.get("tab", "output")
     rights = gate.rights_to(job, request.user)
-    context = _context(request, job, rights) | {"tab": tab if tab in ("output", "request", "events") else "output"}
+    context = _context(request, job, rights) | {"tab": tab if tab in TABS else "output"}
+    context |= _gpus(job)
     context["can_read"] = _can_read(request, rights)
     context["standings"] = data.read_by(job, request.user)
     context["shut"] = next((data.why_shut(one) for one in context["standings"] if not one.may_read), "")
@@ -89,6 +95,13 @@ def detail(request: SignedInRequest, pk: UUID) -> HttpResponse:
     if context["tab"] == "events":
         context["events"] = name_all(_events(request, job, rights))
     return render(request, "jobs/detail.html", context)
+
+
+def _gpus(job: Job) -> dict[str, Any]:
+    """Its GPUs, shown on two of the tabs; how many are idle, on all."""
+    found = showing.shown(job)
+    idle = sum(line.idle_seconds is not None for line in found.lines)
+    return {"gpu_lines": found.lines, "gpu_report": found.report, "gpu_idle": idle}
 
 
 def _story(job: Job, context: dict[str, Any]) -> afterwards.Story | None:

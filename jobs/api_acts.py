@@ -1,0 +1,90 @@
+"""The API of acts on jobs: one, several after a preview, and what people call a job."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, cast
+from uuid import UUID
+
+from django.http import HttpRequest
+from ninja import Field, Router, Schema, Status
+
+from access import gate
+from access.permissions import Permission
+from access.typed import Text
+from accounts.models import User
+from jobs.acts import OF_MANY, Act
+from jobs.api_schemas import JobOut, job_out
+from jobs.models import Job
+from jobs.services import acts
+from jobs.services.acts import many
+
+router = Router()
+
+
+class ActAsked(Schema):
+    """One act; `minutes` with `extend` alone."""
+
+    act: Literal[tuple(Act.values)]  # type: ignore[valid-type]
+    minutes: int = Field(0, ge=0, le=5_256_000, description="The new time limit, with `extend`.")
+
+
+class ActOutcome(Schema):
+    """What came of it; `made` is the job that a rerun made."""
+
+    job: UUID
+    ok: bool
+    words: str
+    made: UUID | None = None
+
+
+class ActsAsked(Schema):
+    """An act on several jobs; with `preview` nothing is done and `words` say what would be."""
+
+    act: Literal[tuple(act.value for act in OF_MANY)]  # type: ignore[valid-type]
+    jobs: list[UUID] = Field(min_length=1, max_length=acts.AT_MOST)
+    preview: bool = False
+
+
+class ActOutcomes(Schema):
+    """One for each of the jobs that the caller may see."""
+
+    items: list[ActOutcome]
+
+
+class LabelAsked(Schema):
+    """What is left out stays as it is; an empty name is the one it was asked for by."""
+
+    name: Text | None = Field(None, max_length=64)
+    note: Text | None = Field(None, max_length=acts.MOST_NOTE)
+
+
+@router.post("/acts", response=ActOutcomes, operation_id="act_on_jobs")
+def act_on_jobs(request: HttpRequest, asked: ActsAsked) -> dict[str, Any]:
+    """The same act on several jobs, each for itself, or what it would do to each."""
+    wanted, by = Act(asked.act), cast(User, request.user)
+    if asked.preview:
+        rows = acts.preview(ids=asked.jobs, act=wanted, by=by)
+        return {"items": [{"job": job.pk, "ok": verdict.ok, "words": str(verdict.words)} for job, verdict in rows]}
+    return {"items": [_out(outcome) for outcome in acts.carry(ids=asked.jobs, act=wanted, by=by)]}
+
+
+@router.post("/{uuid:pk}/acts", response={202: ActOutcome}, operation_id="act_on_job")
+def act_on_job(request: HttpRequest, pk: UUID, asked: ActAsked) -> Status[dict[str, Any]]:
+    """One act on one job; Slurm does it in a moment. 409 where the job does not stand so that it can be done."""
+    job = gate.fetch(Job.objects.with_names(), request.user, Permission.JOB_VIEW, pk=pk)
+    detail = {"minutes": asked.minutes} if asked.act == Act.EXTEND else {}
+    made = many.do(job=job, act=Act(asked.act), by=cast(User, request.user), **detail)
+    return Status(202, _out(acts.Outcome(job, ok=True, made=made)))
+
+
+@router.patch("/{uuid:pk}", response=JobOut, operation_id="label_job")
+def label_job(request: HttpRequest, pk: UUID, asked: LabelAsked) -> dict[str, Any]:
+    """Another name or note; the request itself never changes."""
+    job = gate.fetch(Job.objects.with_names(), request.user, Permission.JOB_CANCEL, pk=pk)
+    acts.label(job=job, by=cast(User, request.user), alias=asked.name, note=asked.note)
+    return job_out(Job.objects.with_names().get(pk=pk))
+
+
+def _out(outcome: acts.Outcome) -> dict[str, Any]:
+    made = outcome.made.pk if outcome.made else None
+    return {"job": outcome.job.pk, "ok": outcome.ok, "words": outcome.words, "made": made}

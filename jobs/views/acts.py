@@ -1,0 +1,119 @@
+"""Acts on jobs: one from its page, several from a list after a preview of what happens to each."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_POST
+
+from access import gate
+from access.permissions import Permission
+from accounts.http import SignedInRequest
+from jobs.acts import DESTROYS, ON_SLURM, Act
+from jobs.models import Job
+from jobs.services import acts
+from jobs.services.acts import many
+
+LONGEST_MINUTES = 5_256_000
+
+
+@login_required
+@require_POST
+def act(request: SignedInRequest, pk: UUID) -> HttpResponse:
+    """One act on one job; what it came to is said on the job's page."""
+    job = gate.fetch(Job.objects.with_names(), request.user, Permission.JOB_VIEW, pk=pk)
+    wanted = _act(request)
+    if wanted is None:
+        return redirect(job)
+    detail = {"minutes": _minutes(request)} if wanted is Act.EXTEND else {}
+    if wanted is Act.EXTEND and not detail["minutes"]:
+        messages.error(request, _("Give the new time limit in minutes."))
+        return redirect(job)
+    outcome = many.one(job=job, act=wanted, by=request.user, **detail)
+    _tell(request, wanted, outcome)
+    return redirect(outcome.made or job)
+
+
+def _act(request: HttpRequest) -> Act | None:
+    word = request.POST.get("act", "")
+    return Act(word) if word in Act.values else None
+
+
+def _minutes(request: HttpRequest) -> int:
+    said = request.POST.get("minutes", "")
+    return int(said) if said.isascii() and said.isdigit() and 0 < int(said) <= LONGEST_MINUTES else 0
+
+
+def _tell(request: SignedInRequest, wanted: Act, outcome: acts.Outcome) -> None:
+    if not outcome.ok:
+        messages.error(request, outcome.words)
+    elif wanted in ON_SLURM:
+        messages.success(request, _("Asked for. Slurm does it in a moment."))
+    else:
+        messages.success(request, _("The job was submitted again.") if outcome.made else _("Done."))
+
+
+@login_required
+@require_POST
+def label(request: SignedInRequest, pk: UUID) -> HttpResponse:
+    """Another name, another note."""
+    job = gate.fetch(Job.objects.select_related("project"), request.user, Permission.JOB_CANCEL, pk=pk)
+    acts.label(job=job, by=request.user, alias=request.POST.get("alias", ""), note=request.POST.get("note", ""))
+    messages.success(request, _("Saved."))
+    return redirect(job)
+
+
+@login_required
+@require_POST
+def several(request: SignedInRequest) -> HttpResponse:
+    """What the act does to each of the chosen jobs; with `sure`, it is done."""
+    wanted, ids = _act(request), _ids(request)
+    back = _back(request)
+    if wanted is None or not ids:
+        messages.info(request, _("Choose jobs and what is to be done with them."))
+        return redirect(back)
+    if request.POST.get("sure"):
+        _report(request, acts.carry(ids=ids, act=wanted, by=request.user))
+        return redirect(back)
+    rows = acts.preview(ids=ids, act=wanted, by=request.user)
+    return render(request, "jobs/acts.html", _context(wanted, rows, back))
+
+
+def _context(wanted: Act, rows: list[Any], back: str) -> dict[str, Any]:
+    good = [job for job, verdict in rows if verdict.ok]
+    return {"act": wanted, "rows": rows, "good": good, "destroys": wanted in DESTROYS, "back": back}
+
+
+def _ids(request: HttpRequest) -> list[UUID]:
+    found = []
+    for text in request.POST.getlist("job")[: acts.AT_MOST]:
+        try:
+            found.append(UUID(text))
+        except ValueError:
+            continue
+    return found
+
+
+def _back(request: HttpRequest) -> str:
+    """Where the list was, if that is a page of ours."""
+    said = request.POST.get("back", "")
+    ours = said.startswith(reverse("jobs:list")) and url_has_allowed_host_and_scheme(said, allowed_hosts=None)
+    return said if ours else reverse("jobs:list")
+
+
+def _report(request: HttpRequest, outcomes: list[acts.Outcome]) -> None:
+    done = sum(outcome.ok for outcome in outcomes)
+    if done:
+        messages.success(request, ngettext("Done for %(n)d job.", "Done for %(n)d jobs.", done) % {"n": done})
+    for outcome in outcomes:
+        if not outcome.ok:
+            messages.error(request, f"{outcome.job.called}: {outcome.words}")
