@@ -23,7 +23,7 @@ PROGRAMS := $(wildcard tests/logs tests/files tests/gpu tests/stack tests/slurm/
 	tests/accounts/test_directory_faults.py)
 ALONE := "not contract and not browser and not faults"
 FULL ?=
-ROOMS := access accounts audit cluster datasets files jobs logs portal projects quotas slurm storage gpu
+ROOMS := access accounts audit cluster datasets files jobs logs portal presets projects quotas slurm storage gpu
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

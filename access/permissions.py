@@ -17,6 +17,7 @@ class Permission(StrEnum):
     JOB_CANCEL = "job_cancel"
     LOG_READ = "log_read"
     TRAIL_READ = "trail_read"
+    PRESET_MANAGE = "preset_manage"
     # on a dataset: by a part in it of one's own, or by a project (Dataset.gate_ways)
     DATASET_FIND = "dataset_find"  # it is there, and whom to ask
     DATASET_VIEW = "dataset_view"
@@ -29,6 +30,7 @@ class Permission(StrEnum):
     TRAIL_GOVERN = "trail_govern"  # retention, holds, pseudonyms, guest auditors
     INCIDENT_VIEW = "incident_view"
     INCIDENT_MANAGE = "incident_manage"
+    SOFTWARE_MANAGE = "software_manage"
 
 
 class Scope(StrEnum):
@@ -50,6 +52,7 @@ PROJECT_PERMISSIONS = (
     (Permission.JOB_CANCEL, _("Cancel any job of the project")),
     (Permission.LOG_READ, _("Read the output of the project's jobs")),
     (Permission.TRAIL_READ, _("Read the project's audit trail")),
+    (Permission.PRESET_MANAGE, _("Make and change the project's presets")),
 )
 OWN_PERMISSIONS = ((Permission.JOB_CANCEL, _("Cancel own jobs")),)
 

@@ -27,7 +27,13 @@ _VIEWER = frozenset({codename(p) for p in (Permission.PROJECT_VIEW, Permission.J
 _RESEARCHER = _VIEWER | {codename(Permission.JOB_SUBMIT), codename(Permission.JOB_CANCEL, Scope.OWN)}
 _MANAGER = _RESEARCHER | {
     codename(p)
-    for p in (Permission.JOB_CANCEL, Permission.MEMBER_MANAGE, Permission.ALLOCATION_REQUEST, Permission.TRAIL_READ)
+    for p in (
+        Permission.JOB_CANCEL,
+        Permission.MEMBER_MANAGE,
+        Permission.ALLOCATION_REQUEST,
+        Permission.TRAIL_READ,
+        Permission.PRESET_MANAGE,
+    )
 }
 
 ROLE_GRANTS: dict[str, frozenset[str]] = {
@@ -56,6 +62,8 @@ SITE_GRANTS: dict[str, frozenset[Permission]] = {
             Permission.DATASET_VIEW,
             Permission.INCIDENT_VIEW,
             Permission.INCIDENT_MANAGE,
+            Permission.PRESET_MANAGE,
+            Permission.SOFTWARE_MANAGE,
         }
     ),
     SiteRole.AUDITOR: frozenset(

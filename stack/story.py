@@ -26,6 +26,7 @@ ROOMS = (
     "locale",
     "logs",
     "portal",
+    "presets",
     "projects",
     "quotas",
     "slurm",

@@ -25,6 +25,7 @@ SOURCES = (
     "projects",
     "quotas",
     "datasets",
+    "presets",
     "templates",
     "manage.py",
 )

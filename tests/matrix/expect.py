@@ -50,6 +50,8 @@ HOLDS = {
     "job_cancel":         "-     own        yes     yes yes     -",
     "log_read":           "yes   yes        yes     yes yes     -",
     "trail_read":         "-     -          yes     yes yes     yes",
+    "preset_manage":      "-     -          yes     yes yes     -",
+    "software_manage":    "-     -          -       -   yes     -",
     "cluster_view":       "-     -          -       -   yes     yes",
     "cluster_operate":    "-     -          -       -   yes     -",
     "dataset_find":       "yes   yes        yes     yes yes     yes",

@@ -1,0 +1,1 @@
+"""Ready-made requests, and the software the site has validated for them."""

@@ -1,0 +1,79 @@
+"""A preset named by a request: which version that is, and the request it makes of what was given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from presets import rules
+from presets.models import Preset, PresetVersion, Software
+from projects.models import Project
+
+
+class NoPreset(Exception):
+    """There is no such preset for this project, or it is retired; says which."""
+
+
+class NoSoftware(Exception):
+    """The site has validated no such environment; says which."""
+
+
+class WrongFields(Exception):
+    """What was given is not what the preset allows: field -> messages, in the asker's language."""
+
+    def __init__(self, errors: Mapping[str, list[str]]) -> None:
+        super().__init__("; ".join(f"{field}: {' '.join(said)}" for field, said in errors.items()))
+        self.errors = dict(errors)
+
+
+def find(name: str, *, project: Project) -> PresetVersion:
+    """By "single-gpu" (its newest version), "single-gpu@3" or "project/name@3". Raises NoPreset.
+
+    That of another project is one that is not there.
+    """
+    whole, _sign, number = name.strip().partition("@")
+    owner, slash, code = whole.rpartition("/")
+    rows = PresetVersion.objects.select_related("preset__project").filter(preset__code=code)
+    rows = rows.filter(preset__project=project) if slash else rows.filter(preset__project=None)
+    wanted = not slash or owner == project.code
+    if number:
+        rows = (
+            rows.filter(number=int(number))
+            if number.isascii() and number.isdigit() and len(number) < 9
+            else rows.none()
+        )
+    found = rows.order_by("-number").first() if wanted and "\x00" not in name else None
+    if found is None:
+        raise NoPreset(_("There is no preset “%(name)s” for this project.") % {"name": name[:80]})
+    if found.preset.retired_at:
+        raise NoPreset(
+            _("The preset “%(name)s” is retired. Take another, or send the script itself.") % {"name": name[:80]}
+        )
+    return found
+
+
+def apply(version: PresetVersion, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of the request, with the preset's name and version. Raises WrongFields with all that are wrong."""
+    raw, errors = rules.settle(version.rules, given)
+    if errors:
+        raise WrongFields(errors)
+    return raw | {"preset": version.name}
+
+
+def offered(project: Project) -> list[Preset]:
+    """The project's own first, then the site's; each with its newest version's title and number."""
+    rows = Preset.objects.offered_to(project).with_newest().select_related("project")
+    return sorted(rows, key=lambda row: (row.project_id is None, not row.is_delivered, row.created_at))
+
+
+def software(name: str) -> Software:
+    """By "pytorch" (the newest that is not retired) or "pytorch@2.5". Raises NoSoftware."""
+    code, sign, version = name.strip().partition("@")
+    rows = Software.objects.filter(name=code)
+    rows = rows.filter(version=version) if sign else rows.filter(retired_at=None).order_by("-created_at")
+    found = rows.first() if "\x00" not in name else None
+    if found is None:
+        raise NoSoftware(_("The site has validated no environment “%(name)s”.") % {"name": name[:80]})
+    return found
