@@ -4,6 +4,7 @@ from celery import shared_task
 
 from jobs.services import file_tickets, handing, intents, tickets
 from jobs.services.afterwards import looking
+from jobs.services.gpus import keeping
 
 
 @shared_task(name="slurm.hand_over")
@@ -28,6 +29,12 @@ def renew_tickets() -> None:
 def sign_files() -> None:
     """Sign the passes to files that somebody asked for."""
     file_tickets.sign_asked()
+
+
+@shared_task(name="default.keep_gpu_summaries")
+def keep_gpu_summaries() -> None:
+    """What the GPUs of jobs that ended did, before the series are gone."""
+    keeping.keep_summaries()
 
 
 @shared_task(name="slurm.look_back")

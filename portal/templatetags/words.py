@@ -31,6 +31,32 @@ def _frame() -> Words:
     }
 
 
+def _files() -> Words:
+    return {
+        "stored": _("stored"),
+        "replace": _("Replace it"),
+        "of": _("{done} of {all}"),
+        "broke_off": _("The connection broke off. Drop the file again and it goes on where it stood."),
+    }
+
+
+def _gpus() -> Words:
+    return {
+        "gpu": _("GPU {name}"),
+        "utilization": _("Use"),
+        "memory": _("Memory"),
+        "power": _("Power"),
+        "temperature": _("Temperature"),
+        "live": _("Live, a reading every second."),
+        "away": _("The metrics do not answer now. The job is not affected; the charts come back by themselves."),
+        "none": _("No readings of this job's GPUs yet."),
+        "step": _("Each point is {n} s; the band shows its lowest and highest reading."),
+        "looking": _("Looking for the line of {time}…"),
+        "line": _("{time}: line {n} of the output"),
+        "no_line_then": _("No line of the output carries a time near {time}."),
+    }
+
+
 def _log() -> Words:
     return {
         "follow": _("Follow"),
@@ -84,7 +110,13 @@ def _submit() -> Words:
     }
 
 
-_GROUPS: dict[str, Callable[[], Words]] = {"frame": _frame, "log": _log, "submit": _submit}
+_GROUPS: dict[str, Callable[[], Words]] = {
+    "files": _files,
+    "frame": _frame,
+    "gpus": _gpus,
+    "log": _log,
+    "submit": _submit,
+}
 
 
 @register.simple_tag

@@ -13,7 +13,7 @@ import pytest
 
 from cluster.metrics.prometheus import Prometheus
 
-NOW = int(time.time()) // 60 * 60
+NOW = int(time.time()) // 60 * 60 - 120
 START = NOW - 3600  # a job of an hour on gpu01: GPU 0 busy, GPU 1 idle in its second half; GPU 2 is another's
 
 

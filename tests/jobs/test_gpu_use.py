@@ -12,7 +12,7 @@ from jobs.gpu_use import GpuUse, advise, compare
 def card(gpu: int = 0, **changes: Any) -> dict[str, Any]:
     return {
         "node": "gpu01", "gpu": str(gpu), "mean": 90.0, "most": 99.0, "memory": 30000, "memory_total": 40960,
-        "active_share": 0.97, "longest_idle": 20.0, "measured": 1.0,
+        "active_share": 0.97, "longest_idle": 20.0, "measured": 1.0, "power": 300.0, "temperature": 60.0, "spark": [90, 95],
     } | changes  # fmt: skip
 
 

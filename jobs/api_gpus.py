@@ -1,0 +1,139 @@
+"""The API of a job's GPUs: charts over time, and what is kept of it at the end."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+from uuid import UUID
+
+from django.http import HttpRequest
+from ninja import Field, Query, Router, Schema
+
+from access import gate
+from access.permissions import Permission
+from accounts.models import User
+from cluster.metrics.charts import POINTS, Band, Chart
+from cluster.metrics.prometheus import Away
+from jobs.models import Job
+from jobs.services.gpus import showing
+
+router = Router()
+UNITS = {"utilization": "%", "memory": "MiB", "power": "W", "temperature": "°C"}
+
+
+class Span(Schema):
+    """Which part: `start` in unix seconds (else all of it, or the last ten minutes while it runs)."""
+
+    start: float | None = Field(None, ge=0, le=1e11)
+    points: int = Field(1000, ge=4, le=POINTS)
+
+
+class BandOut(Schema):
+    """One reading of one card by steps: least and most, null where nothing was read; `high` is null where alike."""
+
+    card: int
+    low: list[float | None]
+    high: list[float | None] | None
+
+
+class ReadingOut(Schema):
+    """One reading of all cards."""
+
+    name: str
+    unit: str
+    bands: list[BandOut]
+
+
+class CardOut(Schema):
+    """One card of the job."""
+
+    node: str
+    gpu: str
+
+
+class ChartOut(Schema):
+    """`state`: ok; away: the metrics do not answer; none: nothing to show (yet). Times in unix seconds."""
+
+    state: str
+    start: float
+    step: float
+    steps: int
+    cards: list[CardOut]
+    readings: list[ReadingOut]
+
+
+class SumOut(Schema):
+    """One card over the whole run: % and MiB and W; null where nothing was read."""
+
+    node: str
+    gpu: str
+    mean: float | None
+    most: float | None
+    memory: float | None
+    memory_total: float | None
+    power: float | None
+    temperature: float | None
+    active_share: float | None
+    longest_idle: float
+    measured: float
+
+
+class SummaryOut(Schema):
+    """What is kept of a job's GPUs; `active_hours` is null where too little was read to tell."""
+
+    kept: bool
+    seconds: float
+    gpu_hours: float
+    active_hours: float | None
+    cards: list[SumOut]
+    advice: list[str]
+
+
+@router.get("/{uuid:pk}/gpus", response=ChartOut, operation_id="job_gpus", url_name="job_gpus")
+def gpus(request: HttpRequest, pk: UUID, span: Query[Span]) -> dict[str, Any]:
+    """What the job's GPUs did: utilization, memory, power, temperature, each with its least and most a step."""
+    job = gate.fetch(Job.objects.select_related("project").defer("script", "environment"), request.user,
+                     Permission.JOB_VIEW, pk=pk)  # fmt: skip
+    try:
+        found = showing.charts(job=job, by=_person(request), start=span.start, points=span.points)
+    except Away:
+        return _nothing("away")
+    return _out(found) if found and found.cards else _nothing("none")
+
+
+def _person(request: HttpRequest) -> User:
+    return cast(User, request.user)
+
+
+def _nothing(state: str) -> dict[str, Any]:
+    return {"state": state, "start": 0, "step": 1, "steps": 0, "cards": [], "readings": []}
+
+
+def _out(found: Chart) -> dict[str, Any]:
+    return {
+        "state": "ok", "start": found.start, "step": found.step, "steps": found.steps,
+        "cards": [{"node": card.node, "gpu": card.gpu} for card in found.cards],
+        "readings": [
+            {"name": name, "unit": UNITS[name], "bands": [_band(place, band) for place, band in enumerate(bands)]}
+            for name, bands in found.bands.items()
+        ],
+    }  # fmt: skip
+
+
+def _band(place: int, band: Band) -> dict[str, Any]:
+    return {"card": place, "low": band.low, "high": band.high}
+
+
+@router.get("/{uuid:pk}/gpus/summary", response=SummaryOut, operation_id="job_gpu_summary")
+def summary(request: HttpRequest, pk: UUID) -> dict[str, Any]:
+    """What is kept of the GPUs of a job that is over, for ever."""
+    job = gate.fetch(Job.objects.select_related("project").defer("script", "environment"), request.user,
+                     Permission.JOB_VIEW, pk=pk)  # fmt: skip
+    kept = showing.SUMMARY.first(job=job.pk)
+    if kept is None:
+        return {"kept": False, "seconds": 0, "gpu_hours": 0, "active_hours": None, "cards": [], "advice": []}
+    told = showing.report(job, kept)
+    showing.note(job=job, by=_person(request))
+    return {
+        "kept": True, "seconds": kept.seconds, "gpu_hours": told.use.hours, "active_hours": told.use.active_hours,
+        "cards": kept.cards, "advice": [str(said) for said in told.advice],
+    }  # fmt: skip

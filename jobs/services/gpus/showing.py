@@ -1,0 +1,165 @@
+"""The GPUs of a job, shown: small pictures from our own rows, charts through the one door to Prometheus.
+
+Prometheus is asked with the number and the nodes of the job's own row, after the gate let its reader in. What others
+than the owner read is recorded once per job and hour, as the reading of an output is.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from access.compiled import Fixed
+from accounts.models import User
+from audit import trail
+from audit.actions import Action
+from audit.models import AuditEvent
+from cluster.metrics import names
+from cluster.metrics.charts import Card, Chart, Where, cards_of, chart
+from cluster.models import Gpu
+from jobs import gpu_use
+from jobs.models import GpuSummary, Job
+from jobs.services.gpus.places import where
+from slurm.text import hosts
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
+SAME_READING = timedelta(hours=1)
+LIVE = 600.0  # seconds a chart of a running job shows at first
+SHARED = 0.8  # seconds an answer serves all who watch the same job
+LAST = 10  # jobs of the same name that one is compared with
+
+
+def _summary(job: UUID) -> QuerySet[GpuSummary]:
+    return GpuSummary.objects.filter(job=job)
+
+
+def _last(owner: int, name: str, before: UUID) -> QuerySet[GpuSummary]:
+    rows = GpuSummary.objects.filter(job__owner=owner, job__name=name, job__pk__lt=before)
+    return rows.exclude(active_share=None).order_by("-job")[:LAST]
+
+
+SUMMARY, LAST_OF_NAME = Fixed(_summary), Fixed(_last)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Line:
+    """One card as the small picture shows it: % and MiB and W and degrees; None where nothing was read."""
+
+    name: str
+    now: float | None  # % now, or the mean of what is over
+    memory: float | None
+    memory_total: float | None
+    power: float | None
+    temperature: float | None
+    spark: Sequence[int | None]
+    idle_seconds: float | None = None
+    row: Gpu | None = None
+    card: gpu_use.Card | None = None  # once it is over
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Report:
+    """What a job that is over asked for and used of GPUs, and what to ask for next time."""
+
+    use: gpu_use.GpuUse
+    advice: list[StrOrPromise]
+    compared: StrOrPromise | None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Shown:
+    """What its page shows: a line a card, and the report once it is over and kept."""
+
+    lines: list[Line]
+    report: Report | None = None
+
+
+def shown(job: Job) -> Shown:
+    """Of a running job from the picture of the nodes, of one that is over from what was kept of it."""
+    if not (job.gpus or job.allocated_gpus) or job.started_at is None:
+        return Shown([])
+    if job.ended_at is None:
+        return Shown(_running(job, timezone.now()))
+    kept = SUMMARY.first(job=job.pk)
+    return Shown(_kept(kept), report(job, kept)) if kept else Shown([])
+
+
+def _running(job: Job, now: datetime) -> list[Line]:
+    nodes = list(hosts(job.node_list))
+    rows = Gpu.objects.filter(cluster=job.cluster_id, node_name__in=nodes, slurm_jobs__contains=[job.slurm_job_id])
+    return [_now(row, len(nodes) > 1, now) for row in rows] if job.slurm_job_id else []
+
+
+def _now(row: Gpu, several: bool, now: datetime) -> Line:
+    idle = row.idle_for(now)
+    return Line(
+        f"{row.node_name}:{row.index}" if several else str(row.index), row.utilization, row.memory_mib,
+        row.memory_total_mib, row.power_watts, row.temperature, row.recent, idle.total_seconds() if idle else None, row,
+    )  # fmt: skip
+
+
+def _kept(kept: GpuSummary) -> list[Line]:
+    return [
+        Line(card.name, row["mean"], row["memory"], row["memory_total"], row["power"], row["temperature"], row["spark"],
+             card=card)
+        for card, row in zip(kept.use.cards, kept.cards, strict=True)
+    ]  # fmt: skip
+
+
+def report(job: Job, kept: GpuSummary) -> Report:
+    """Told of what was kept, beside the person's last jobs of this name."""
+    others = LAST_OF_NAME.all(owner=job.owner_id, name=job.name, before=job.pk) if job.owner_id else []
+    shares = [row.active_share for row in others if row.active_share is not None]
+    return Report(kept.use, gpu_use.advise(kept.use), gpu_use.compare(kept.active_share, shares))
+
+
+def charts(*, job: Job, by: User, start: float | None = None, points: int = 1000) -> Chart | None:
+    """The charts of a job the gate has let `by` see; from `start` (unix seconds) on, else its last ten minutes while it
+    runs and all of it afterwards. None where it has not started. Raises cluster.metrics.prometheus.Away."""
+    place = where(job)
+    if place is None:
+        return None
+    begin = place.start if job.ended_at else max(place.start, place.end - LIVE)
+    note(job=job, by=by)
+    begin = min(max(place.start, begin if start is None else start), place.end)
+    whole = dataclasses.replace(place, start=begin)
+    cards = _cards_of(place, job.ended_at is not None)
+    if job.ended_at:
+        return chart(whole, cards, points=points)
+    return _shared(whole.job, whole.nodes, round(begin), cards, points, int(time.time() / SHARED))
+
+
+def _cards_of(place: Where, is_over: bool) -> tuple[Card, ...]:
+    """They do not change while a job runs, so that a chart a second asks for them once a minute."""
+    minute = 0 if is_over else int(time.time() / (15 if time.time() - place.start < 120 else 60))
+    return _known_cards(place.job, place.nodes, place.start, round(place.end) if is_over else 0, minute)
+
+
+@lru_cache(maxsize=512)
+def _known_cards(job: int, nodes: tuple[str, ...], start: float, end: int, _minute: int) -> tuple[Card, ...]:
+    return tuple(cards_of(Where(job, nodes, start, end or time.time())))
+
+
+@lru_cache(maxsize=256)
+def _shared(job: int, nodes: tuple[str, ...], begin: int, cards: tuple[Card, ...], points: int, _moment: int) -> Chart:
+    return chart(Where(job, nodes, begin, time.time()), cards, readings=names.CHARTED, points=points)
+
+
+def note(*, job: Job, by: User) -> None:
+    """Record that somebody else than the owner looks, unless that is in the trail within the hour."""
+    if job.owner_id == by.pk:
+        return
+    since = timezone.now() - SAME_READING
+    earlier = AuditEvent.objects.about("job", job.pk).filter(actor_id=by.pk, action=Action.METRICS_READ, at__gt=since)
+    if not earlier.exists():
+        trail.record(Action.METRICS_READ, by=by, about=job, project=job.project, owner=trail.Login(job.owner_login))

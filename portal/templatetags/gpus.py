@@ -1,0 +1,113 @@
+"""What pages draw of GPUs: the small picture of a card, a node's cards as boxes, readings with their units."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from django import template
+from django.utils.formats import number_format
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+from jobs.services.gpus.showing import Line
+from portal.templatetags.ui import duration
+
+register = template.Library()
+WIDTH, HEIGHT = 240, 40
+
+
+@register.simple_tag
+def spark(line: Line) -> SafeString:
+    """Its utilisation as a small picture, 0 to 100 %; holes where nothing was read, hatched while it is idle."""
+    values = list(line.spark)
+    paths = "".join(_piece(piece, len(values)) for piece in pieces(values))
+    idle = _idle(line, len(values))
+    return format_html(
+        '<svg class="gpu__chart" viewBox="0 0 {w} {h}" preserveAspectRatio="none" role="img" aria-label="{label}">'
+        '<path class="c-grid" d="M0 1H{w}M0 {half}H{w}M0 {h}H{w}"/>'
+        "{idle}{paths}</svg>",
+        w=WIDTH, h=HEIGHT, half=HEIGHT // 2, label=words_of(line), idle=idle, paths=SafeString(paths),
+    )  # fmt: skip
+
+
+def pieces(values: Sequence[int | None]) -> Iterator[list[tuple[int, int]]]:
+    """Runs of values without a hole, each value with its place."""
+    piece: list[tuple[int, int]] = []
+    for place, value in enumerate(values):
+        if value is not None:
+            piece.append((place, max(0, min(100, value))))
+        elif piece:
+            yield piece
+            piece = []
+    if piece:
+        yield piece
+
+
+def _x(place: int, count: int) -> float:
+    return round(WIDTH * place / max(1, count - 1), 1)
+
+
+def _piece(piece: list[tuple[int, int]], count: int) -> str:
+    dots = [f"{_x(place, count)} {round(HEIGHT - 1 - (HEIGHT - 2) * value / 100, 1)}" for place, value in piece]
+    first, last = _x(piece[0][0], count), _x(piece[-1][0], count)
+    line = "M" + "L".join(dots)
+    return f'<path class="c-area" d="{line}L{last} {HEIGHT}L{first} {HEIGHT}Z"/><path class="c-line" d="{line}"/>'
+
+
+def _idle(line: Line, count: int) -> SafeString:
+    """The idle end of the picture, hatched: a reading every quarter of a minute."""
+    if not line.idle_seconds or count < 2:
+        return SafeString("")
+    steps = min(count - 1, line.idle_seconds / 15)
+    start = WIDTH * (1 - steps / (count - 1))
+    return format_html('<rect class="c-idle" x="{}" y="1" width="{}" height="{}"/>', round(start, 1),
+                       round(WIDTH - start, 1), HEIGHT - 2)  # fmt: skip
+
+
+@register.filter
+def words_of(line: Line) -> str:
+    """The same in words: "GPU 0: 97 %, 71.2 of 80 GB, 402 W, 64 °C"."""
+    parts = [percent(line.now), memory(line), watts(line.power), degrees(line.temperature)]
+    if line.idle_seconds:
+        parts.append(_("idle for %(time)s") % {"time": duration(line.idle_seconds)})
+    return _("GPU %(name)s: %(words)s") % {"name": line.name, "words": ", ".join(part for part in parts if part)}
+
+
+@register.filter
+def percent(value: float | None) -> str:
+    """97 %; a dash where nothing was read."""
+    return "–" if value is None else f"{number_format(round(value))} %"
+
+
+@register.filter
+def memory(line: Line) -> str:
+    """71.2 of 80 GB."""
+    if line.memory is None or not line.memory_total:
+        return ""
+    used, whole = number_format(line.memory / 1024, 1), number_format(line.memory_total / 1024, 0)
+    return _("%(used)s of %(all)s GB") % {"used": used, "all": whole}
+
+
+@register.filter
+def watts(value: float | None) -> str:
+    """402 W."""
+    return "" if value is None else f"{number_format(round(value))} W"
+
+
+@register.filter
+def degrees(value: float | None) -> str:
+    """64 °C."""
+    return "" if value is None else f"{number_format(round(value))} °C"
+
+
+@register.filter
+def hours(value: float | None) -> str:
+    """2.75; a dash where it is not known."""
+    return "–" if value is None else number_format(value, 2 if value < 10 else 1)
+
+
+@register.filter
+def share(value: float | None) -> str:
+    """A share from 0 to 1 in percent."""
+    return percent(None if value is None else 100 * value)
