@@ -55,15 +55,17 @@ class JobRequest(BaseModel):
     allocation: Text | None = Field(
         None, description="Code of the allocation it spends; the project's default if left out."
     )
-    name: Text = Field(description="Begins with a letter or digit; letters, digits, spaces and . _ + - ; 64 at most.")
-    partition: Text
+    name: Text | None = Field(
+        None, description="Begins with a letter or digit; letters, digits, spaces and . _ + - ; 64 at most."
+    )
+    partition: Text | None = None
     gpus: Whole = Field(0, ge=0, description="GPUs per node.")
     gpu_type: Text | None = Field(None, description="May be left out where the partition has one type only.")
     nodes: Whole = Field(1, ge=1)
     cpus: Whole = Field(1, ge=1, description="CPUs per node.")
     memory_gb: Whole = Field(4, ge=1, description="Memory per node, GiB.")
     time_limit_minutes: Whole = Field(60, ge=1, le=LONGEST_MINUTES)
-    script: str = Field(description="The batch script; begins with #!, Unix line ends, 4 MiB at the most.")
+    script: str | None = Field(None, description="The batch script; begins with #!, Unix line ends, 4 MiB at the most.")
     environment: dict[Text, Text] = Field(default_factory=dict, description="Variables for the job, 100 at the most.")
     datasets: list[Text] = Field(
         default_factory=list,
@@ -81,11 +83,23 @@ class JobRequest(BaseModel):
     array: Text | None = Field(None, description="Tasks, and after % how many at once: `1-100%8`.")
     after: list[After] = Field(default_factory=list, max_length=20, description="Jobs that must have ended before.")
     separate_errors: bool = Field(False, description="Standard error in a file of its own.")
-    preset: Text | None = Field(None, description="Where the request came from: `name@version`.")
-    software: Text | None = Field(None, description="The software environment it names: `name@version`.")
+    preset: Text | None = Field(
+        None,
+        description="`name@version`, or `name` for its newest: it fills in what is not given (name, partition and "
+        "script among it), and what it does not allow is refused.",
+    )
+    software: Text | None = Field(None, description="The environment it names: `name@version`.")
     parameters: list[dict[Text, Text | bool | int | float]] = Field(
         default_factory=list, description="Of a sweep: one object a task, all with the same names."
     )
+
+
+class WholeRequest(JobRequest):
+    """One that names no preset to fill it in."""
+
+    name: Text
+    partition: Text
+    script: str
 
 
 Asked = tuple[dict[str, Any], dict[str, list[str]]]  # the fields that have their form, field -> what is wrong
@@ -127,7 +141,7 @@ def _body(request: HttpRequest) -> dict[str, Any]:
 
 def _formed(body: dict[str, Any]) -> Asked:
     try:
-        JobRequest.model_validate(body)
+        (JobRequest if body.get("preset") else WholeRequest).model_validate(body)
     except ValidationError as error:
         wrong = fields.messages(error.errors(include_url=False, include_input=False))
         return _kept(body, wrong), wrong

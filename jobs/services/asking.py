@@ -18,7 +18,7 @@ from cluster.models import Cluster, Partition
 from datasets import services as datasets
 from jobs import bells, specs
 from jobs.models import Intent, IntentKind, Job, Phase
-from jobs.services import data, dependencies, pace
+from jobs.services import data, dependencies, pace, starting
 from jobs.states import State
 from projects.models import Project
 from quotas import services as quotas
@@ -62,9 +62,9 @@ def prepare(
     """Check what was asked for; raises BadSpec with every wrong field, the allocation's among them.
 
     The jobs to wait for are looked up where it is known who asks (`by`), and in any case when it is written down. Who
-    prepares many at once gives the partitions, and a way to choose that remembers.
+    prepares many at once gives the partitions, and a way to choose that remembers. A preset it names is applied first.
     """
-    errors: dict[str, list[str]] = {}
+    raw, errors = starting.complete(raw, project=project)
     spec = allocation = None
     try:
         spec = specs.check(
@@ -74,7 +74,7 @@ def prepare(
         if by is not None:
             dependencies.check(spec.options, by=by)
     except specs.BadSpec as bad:
-        errors = bad.errors
+        errors = bad.errors | errors
     try:
         allocation = choose(project, str(raw.get("allocation") or ""))
     except quotas.NoAllocation:

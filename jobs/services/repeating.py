@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Sequence
 from typing import Any
+
+from django.db import transaction
 
 from access import gate
 from access.permissions import Permission
@@ -45,13 +48,15 @@ def again(*, job: Job, by: User, tasks: Sequence[int] = ()) -> Job:
     if tasks:
         raw |= some(raw, tasks)
     try:
-        spec, allocation = asking.prepare(raw, project=project)
+        spec, allocation = asking.prepare(raw | {"preset": ""}, project=project)  # it was applied then
+        spec = dataclasses.replace(spec, options=dataclasses.replace(spec.options, preset=whole.asked.preset))
         made = asking.submit(project=project, spec=spec, allocation=allocation, by=by)
     except (BadSpec, OverAllocation, NotPermitted, asking.NotNow) as error:
         raise NotAgain(str(error)) from error
     except pace.TooFast as error:
         raise NotAgain(error.words) from error
-    trail.record(Action.JOB_REPEATED, by=by, about=made, project=project, of=whole.pk, tasks=shortened(tasks))
+    with transaction.atomic():
+        trail.record(Action.JOB_REPEATED, by=by, about=made, project=project, of=whole.pk, tasks=shortened(tasks))
     return made
 
 

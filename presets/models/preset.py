@@ -29,12 +29,13 @@ class PresetQuerySet(QuerySet["Preset"]):
         return self.filter(Q(project=None) | Q(project=project), retired_at=None)
 
     def with_newest(self) -> PresetQuerySet:
-        """Each with `title`, `about` and `number` of its newest version."""
+        """Each with `title`, `about`, `number` and `rules` of its newest version."""
         newest = PresetVersion.objects.filter(preset=OuterRef("pk")).order_by("-number")
         return self.annotate(
             title=Subquery(newest.values("title")[:1]),
             about=Subquery(newest.values("about")[:1]),
             number=Subquery(newest.values("number")[:1]),
+            rules=Subquery(newest.values("rules")[:1]),
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -21,11 +21,14 @@ class NoSoftware(Exception):
 
 
 class WrongFields(Exception):
-    """What was given is not what the preset allows: field -> messages, in the asker's language."""
+    """What was given is not what the preset allows: field -> messages, in the asker's language.
 
-    def __init__(self, errors: Mapping[str, list[str]]) -> None:
+    `raw`: the whole request all the same, so that what else is wrong with it can be said too.
+    """
+
+    def __init__(self, errors: Mapping[str, list[str]], raw: Mapping[str, Any]) -> None:
         super().__init__("; ".join(f"{field}: {' '.join(said)}" for field, said in errors.items()))
-        self.errors = dict(errors)
+        self.errors, self.raw = dict(errors), dict(raw)
 
 
 def find(name: str, *, project: Project) -> PresetVersion:
@@ -57,14 +60,19 @@ def find(name: str, *, project: Project) -> PresetVersion:
 def apply(version: PresetVersion, given: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of the request, with the preset's name and version. Raises WrongFields with all that are wrong."""
     raw, errors = rules.settle(version.rules, given)
+    raw["preset"] = version.name
     if errors:
-        raise WrongFields(errors)
-    return raw | {"preset": version.name}
+        raise WrongFields(errors, raw)
+    return raw
 
 
 def offered(project: Project) -> list[Preset]:
     """The project's own first, then the site's; each with its newest version's title and number."""
-    rows = Preset.objects.offered_to(project).with_newest().select_related("project")
+    return ordered(Preset.objects.offered_to(project).with_newest().select_related("project"))
+
+
+def ordered(rows: Iterable[Preset]) -> list[Preset]:
+    """A project's before the site's, what people made before what was delivered."""
     return sorted(rows, key=lambda row: (row.project_id is None, not row.is_delivered, row.created_at))
 
 
