@@ -13,6 +13,7 @@ from audit import trail
 from audit.actions import Action
 from projects.models import Project, ProjectRequest, ProjectState
 from projects.services.change import lock, touched
+from projects.services.folders import check_folder
 from projects.services.members import add_member
 from projects.services.requests import grant_project
 
@@ -27,6 +28,7 @@ def open_project(*, by: User | None, **fields: Any) -> Project:
     """A new project; `fields` are Project's own. Raises ValidationError."""
     project = Project(**fields)
     project.full_clean()
+    check_folder(project)
     project.save()
     touched(project)
     trail.record(
@@ -60,6 +62,8 @@ def change_project(*, project: Project, by: User | None, **fields: Any) -> Proje
     for name, value in after.items():
         setattr(row, name, value)
     row.full_clean()
+    if after.keys() & {"folder", "unix_group"}:
+        check_folder(row)
     row.save(update_fields=list(after))
     touched(row)
     trail.record(

@@ -6,6 +6,7 @@ import datetime
 from typing import Any
 
 import pytest
+from django.core.exceptions import ValidationError
 from django.urls import reverse
 from django.utils import translation
 
@@ -144,3 +145,28 @@ def test_nobody_else_learns_that_these_pages_are_there(directory: Directory) -> 
     for page in (OPEN, "/operate/projects", "/operate/projects.csv", "/operate/requests", "/operate/people?q=ab"):
         assert pi.get(page).status_code == 404
     assert pi.post(OPEN, NEW).status_code == 404
+
+
+@pytest.mark.parametrize("folder", ["/srv/velho", "/srv/velho/novo", "/srv"])
+def test_a_folder_of_another_group_is_not_taken(operator: User, directory: Directory, folder: str) -> None:
+    make_project("velho", folder="/srv/velho", unix_group="velho")
+    key = directory.add("bento")
+    answer = signed_in(operator).post(OPEN, NEW | {"pi": key, "folder": folder})
+    page = answer.content.decode()
+    assert answer.status_code == 422 and "The project velho (Unix group velho) has the folder /srv/velho" in page
+    assert not Project.objects.filter(code="novo").exists()
+
+
+def test_of_the_same_group_or_beside_it_it_is_and_no_change_goes_around(operator: User) -> None:
+    old = make_project("velho", folder="/srv/velho", unix_group="velho", partitions=["gpu"])
+    projects.change_project(project=old, by=operator, folder="/srv/velho/dados")
+    facts: dict[str, Any] = {"by": operator, "title": "x", "partitions": ["gpu"]}
+    projects.open_project(code="um", slurm_account="um", folder="/srv/velho", unix_group="velho", **facts)
+    beside = facts | {"folder": "/srv/velho2", "unix_group": "novo"}
+    new = projects.open_project(code="dois", slurm_account="dois", **beside)
+    for folder in ("/srv/velho/dados/x", "/srv/velho"):
+        with pytest.raises(ValidationError, match="take one beside it"):
+            projects.change_project(project=new, by=operator, folder=folder)
+    projects.change_project(project=new, by=operator, folder="/srv/velho", unix_group="velho")
+    with pytest.raises(ValidationError):
+        projects.change_project(project=new, by=operator, unix_group="novo")
