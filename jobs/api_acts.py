@@ -15,7 +15,7 @@ from accounts.models import User
 from jobs.acts import OF_MANY, Act
 from jobs.api_schemas import JobOut, job_out
 from jobs.models import Job
-from jobs.services import acts
+from jobs.services import acts, reading, recalling
 from jobs.services.acts import many
 
 router = Router()
@@ -51,6 +51,23 @@ class ActOutcomes(Schema):
     items: list[ActOutcome]
 
 
+class ManifestLine(Schema):
+    """One fact; `value` is the word for "hidden" where a variable may hold a secret."""
+
+    section: str
+    key: str
+    label: str
+    value: str
+
+
+class ManifestOut(Schema):
+    """What it takes to run it again exactly; `noted`: the node wrote down what it ran on."""
+
+    noted: bool
+    lines: list[ManifestLine]
+    repositories: list[dict[str, Any]]
+
+
 class LabelAsked(Schema):
     """What is left out stays as it is; an empty name is the one it was asked for by."""
 
@@ -75,6 +92,13 @@ def act_on_job(request: HttpRequest, pk: UUID, asked: ActAsked) -> Status[dict[s
     detail = {"minutes": asked.minutes} if asked.act == Act.EXTEND else {}
     made = many.do(job=job, act=Act(asked.act), by=cast(User, request.user), **detail)
     return Status(202, _out(acts.Outcome(job, ok=True, made=made)))
+
+
+@router.get("/{uuid:pk}/manifest", response=ManifestOut, operation_id="job_manifest")
+def job_manifest(request: HttpRequest, pk: UUID) -> dict[str, Any]:
+    """Request, script by digest, software, GPUs and driver, code with what was not committed, data and variables."""
+    found = recalling.told(reading.fetch(request.user, pk))
+    return {"noted": found.noted, "lines": found.lines, "repositories": found.repositories}
 
 
 @router.patch("/{uuid:pk}", response=JobOut, operation_id="label_job")

@@ -2,13 +2,14 @@
 
 from django.urls import path
 
-from jobs.views import acts, asking, gpus, lists, one, output, taking_out
+from jobs.views import acts, asking, gpus, lists, one, output, repeating, taking_out
 
 app_name = "jobs"
 urlpatterns = [
     path("", lists.jobs, name="list"),
     path("list.csv", taking_out.jobs_csv, name="csv"),
     path("new", asking.submit, name="submit"),
+    path("compare", repeating.compare, name="compare"),
     path("acts", acts.several, name="several"),
     path("<uuid:pk>/act", acts.act, name="act"),
     path("<uuid:pk>/label", acts.label, name="label"),

@@ -53,6 +53,11 @@ def notes_path(folder: str, job: object) -> str:
     return f"{folder}/logs/{job}-$n.notes"
 
 
+def metrics_path(folder: str, job: object) -> str:
+    """Where a job may write its curves, one JSON object a line; it is told so by BANCADA_METRICS."""
+    return f"{folder}/logs/{job}-metrics.jsonl"
+
+
 def wrapped(script: str, path: str) -> str:
     """The script with the line that writes notes to `path` (as notes_path gives it); others come back as they are."""
     first, end, rest = script.partition("\n")

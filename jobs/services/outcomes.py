@@ -68,7 +68,8 @@ def accept(taken: Sequence[Accepted]) -> None:
 
 _EVIDENCE = (
     "outcome", "accepted_at", "slurm_job_id", "array_task", "submit_time", "run_submit_time", "uid",
-    "working_directory", "stdout_path", "stderr_path", "ticket", "ticket_expires_at", "ticket_restart_count",
+    "working_directory", "stdout_path", "stderr_path", "ticket", "notes_ticket", "folder_ticket",
+    "ticket_expires_at", "ticket_restart_count",
 )  # fmt: skip
 
 

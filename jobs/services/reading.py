@@ -86,7 +86,7 @@ def read(
     if not held:
         return _nothing(state)
     try:
-        chunk = _whole(held, stream, offset, min(limit, MOST), generation)
+        chunk = whole(held, stream, offset, min(limit, MOST), generation)
     except BadTicket:
         return _nothing(DENIED)
     note(job=job, by=by)
@@ -170,7 +170,7 @@ def _nothing(state: str) -> Chunk:
     return Chunk(data=b"", offset=0, size=0, generation="", state=state, age=0.0)
 
 
-def _whole(held: str, stream: str, offset: int, limit: int, generation: str) -> Chunk:
+def whole(held: str, stream: str, offset: int, limit: int, generation: str) -> Chunk:
     """One answer of several asked of the reader, which gives 1 MiB at a time; all of one writing of the file."""
     first = reader().read(held, stream, offset, min(limit, MAX_DATA), generation=generation)
     parts, got = [first.data], len(first.data)

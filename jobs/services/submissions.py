@@ -7,6 +7,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from jobs import wrapping
 from jobs.models import Handover, Job
 from jobs.services import dependencies
 from jobs.services.people import Identity
@@ -30,7 +31,7 @@ def submission_of(job: Job, handover: Handover, who: Identity, waits_for: frozen
         account=job.project.slurm_account,
         partition=job.partition,
         qos=job.allocation.qos if job.allocation else "",
-        script=job.script,
+        script=wrapping.wrapped(job.script, wrapping.notes_path(job.project.folder, job.pk)),
         working_directory=job.project.folder,
         standard_output=f"{output}.out",
         standard_error=f"{output}.err" if asked.separate_errors else "",
@@ -68,6 +69,7 @@ def _environment(job: Job, who: Identity) -> dict[str, str]:
         "LANG": "C.UTF-8",
         "PYTHONUNBUFFERED": "1",
         "BANCADA_JOB": str(job.pk),
+        **({} if job.is_array else {"BANCADA_METRICS": wrapping.metrics_path(job.project.folder, job.pk)}),
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import posixpath
 from datetime import timedelta
 from functools import cache
@@ -12,12 +13,14 @@ from django.conf import settings
 from django.db.models import F, Max, Q
 from django.utils import timezone
 
+from jobs import wrapping
 from jobs.models import Handover, HandoverOutcome
 from logs import tickets as log_tickets
 
 if TYPE_CHECKING:  # only the worker signs
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+SIGNED = ("ticket", "notes_ticket", "folder_ticket", "ticket_expires_at", "ticket_restart_count")
 RENEW_BEFORE = timedelta(days=14)
 
 
@@ -48,6 +51,24 @@ def sign(handover: Handover, *, login: str, restart_count: int = 0) -> None:
         not_after=int(expires.timestamp()), key_id=keys.key_id(signing_key()),
     )  # fmt: skip
     handover.ticket = log_tickets.sign(ticket, signing_key())
+    if not handover.job.is_outside:
+        _sign_beside(handover, ticket)
+
+
+def _sign_beside(handover: Handover, ticket: log_tickets.Ticket) -> None:
+    """For what it writes beside its output: notes and metrics in the log folder, metrics in the working directory."""
+    folder, number = handover.job.project.folder, str(handover.slurm_job_id)
+    beside = {
+        "notes_ticket": (
+            wrapping.notes_path(folder, handover.job_id).replace("$n", number),
+            wrapping.metrics_path(folder, handover.job_id),
+        ),
+        "folder_ticket": (f"{handover.working_directory.rstrip('/')}/metrics.jsonl", ""),
+    }
+    for name, (first, second) in beside.items():
+        if within(first, folder):
+            signed = log_tickets.sign(dataclasses.replace(ticket, stdout=first, stderr=second), signing_key())
+            setattr(handover, name, signed)
 
 
 def within(path: str, folder: str) -> bool:
@@ -67,5 +88,5 @@ def renew(limit: int = 500) -> int:
     )
     for handover in rows:
         sign(handover, login=handover.job.owner_login, restart_count=handover.latest or 0)
-        handover.save(update_fields=["ticket", "ticket_expires_at", "ticket_restart_count"])
+        handover.save(update_fields=SIGNED)
     return len(rows)

@@ -6,11 +6,13 @@ from collections.abc import Collection
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib.auth.decorators import login_required
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django.utils.functional import SimpleLazyObject
 from django.views.decorators.http import require_safe
 
 from access import gate
@@ -24,20 +26,22 @@ from audit.identities import name_all
 from audit.models import AuditEvent
 from jobs import reasons
 from jobs.acts import possible
-from jobs.models import Job, Run
+from jobs.models import Job, Run, Star
 from jobs.services import acts, afterwards, data
 from jobs.services.gpus import showing
 from jobs.states import State
+from jobs.views.repeating import manifest_context
 
 EVENTS = 100
-TABS = ("output", "gpus", "request", "events")
+TABS = ("output", "gpus", "request", "manifest", "events")
 
 
-def _whole(pk: UUID) -> QuerySet[Job]:
-    """With what its page says of others: their names."""
+def _whole(pk: UUID, viewer: int) -> QuerySet[Job]:
+    """With what its page says of others: their names; and whether the viewer has marked it."""
     others = ("project", "owner", "allocation", "cancel_asked_by")
     unused = ("idempotency_key", "environment", "project__partitions", "owner__password", "cancel_asked_by__password")
-    return Job.objects.filter(pk=pk).select_related(*others).defer(*unused)
+    marked = Exists(Star.objects.filter(job=OuterRef("pk"), user=viewer))
+    return Job.objects.filter(pk=pk).annotate(is_starred=marked).select_related(*others).defer(*unused)
 
 
 def _runs(job: UUID) -> QuerySet[Run]:
@@ -53,18 +57,19 @@ RUNS = Fixed(_runs)
 
 
 def _job(request: SignedInRequest, pk: UUID, permission: Permission = Permission.JOB_VIEW) -> Job:
-    return WHOLE.fetch(request.user, permission, pk=pk)
+    found = WHOLE.allowing(request.user, permission, pk=pk, viewer=request.user.pk)
+    return found[0] if found else gate.fetch(_whole(pk, request.user.pk), request.user, permission, pk=pk)
 
 
 def _context(request: SignedInRequest, job: Job, rights: Collection[str]) -> dict[str, Any]:
     return {
         "job": job,
         "project": job.project,
-        "runs": RUNS.all(job=job.pk),
+        "runs": SimpleLazyObject(lambda: RUNS.all(job=job.pk)),  # not every tab shows them
         "reason": reasons.explain(job.reason) if job.state in (State.WAITING, State.HELD, State.REQUEUED) else None,
         "acts": possible(job, acts.rights_of(job, request.user, rights)),
         "can_label": Permission.JOB_CANCEL in rights,
-        "starred": bool(acts.starred(request.user, [job.pk])),
+        "starred": job.is_starred,  # type: ignore[attr-defined]
         "now": timezone.now(),
     }
 
@@ -92,6 +97,8 @@ def detail(request: SignedInRequest, pk: UUID) -> HttpResponse:
     context["stream"] = "stderr" if request.GET.get("stream") == "stderr" else "stdout"
     context["story"] = _story(job, context) if context["tab"] == "output" else None
     context["may_see_events"] = job.owner_id == request.user.pk or Permission.TRAIL_READ in rights
+    if context["tab"] == "manifest" and context["can_read"] and not context["shut"]:
+        context |= manifest_context(job)
     if context["tab"] == "events":
         context["events"] = name_all(_events(request, job, rights))
     return render(request, "jobs/detail.html", context)
@@ -101,7 +108,7 @@ def _gpus(job: Job) -> dict[str, Any]:
     """Its GPUs, shown on two of the tabs; how many are idle, on all."""
     found = showing.shown(job)
     idle = sum(line.idle_seconds is not None for line in found.lines)
-    return {"gpu_lines": found.lines, "gpu_report": found.report, "gpu_idle": idle}
+    return {"gpu_lines": found.lines, "gpu_report": found.report, "gpu_idle": idle, "time_zone": settings.TIME_ZONE}
 
 
 def _story(job: Job, context: dict[str, Any]) -> afterwards.Story | None:

@@ -9,6 +9,8 @@ from typing import Any
 from django import template
 from django.utils import timezone
 from django.utils.formats import number_format
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from jobs.advice import Use
@@ -65,3 +67,10 @@ def place(found: Mapping[str, Any]) -> str:
     stream = "?stream=stderr" if found.get("stream") == "stderr" else ""
     far = f"@{offset}" if offset > NEAR else ""
     return stream + (f"#L{int(line)}{far}" if line else f"#B{offset}")
+
+
+@register.simple_tag
+def difference(line: str) -> SafeString:
+    """A line of a difference, coloured and with its sign."""
+    css = {"+": "is-new", "-": "is-old", "@": "is-at"}.get(line[:1], "")
+    return format_html('<span class="{}">{}</span>\n', css, line)

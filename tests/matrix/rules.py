@@ -138,6 +138,9 @@ NO_ROW = {"pk": "987654"}
 NO_EXPORT = {"pk": "01a235b1-8ea7-72ff-a6f7-7d70c9f8c0b7"}
 SELF: dict[str, Any] = {"name": "one's own", "args": {"login": "{self}"}}
 
+UPLOAD = f"path=new&size=1&offset=0&id={'0' * 32}"
+FILES, ONE_UPLOAD = "/projects/{code}/files", {"id": "0" * 32}
+
 PAGES = [
     *page("home", "GET", SIGNED_IN),
     *page("help", "GET", ANYBODY),
@@ -182,6 +185,9 @@ PAGES = [
     ),
     *page("jobs:live", "GET", "job_view", pk="job"),
     *page("jobs:after", "GET", "job_view", pk="job"),
+    *page("jobs:detail", "GET", "job_view", pk="job", name="manifest", query="tab=manifest"),
+    *page("jobs:compare", "GET", "job_view", "log_read", query="a={job}"),
+    *page("jobs:compare", "GET", "job_view", "log_read", name="two", query="a={job}&b={job}"),
     *page("jobs:act", "POST", "job_view", "", 302, pk="job", body={"act": "star"}),
     *page("jobs:label", "POST", "job_view", "job_cancel", 302, pk="job", body={"alias": "x", "note": ""}),
     *page("jobs:several", "POST", SIGNED_IN, ok=302),
@@ -260,6 +266,17 @@ PAGES = [
     *page("projects:listing", "POST", "project_view", "project_lead", 302),
     *page("projects:archive", "GET", "project_view", "project_manage"),
     *page("projects:archive", "POST", "project_view", "project_manage", 302),
+    *page("files:folder", "GET", "project_view", "log_read"),
+    *page("files:folder", "GET", "project_view", "log_read", name="a file", query="path=f"),
+    *page("files:image", "GET", "project_view", "log_read", 422, query="path=f"),
+    *page("files:download", "GET", "project_view", "log_read", query="path=f"),
+    *page("files:upload", "POST", "project_view", "job_submit", 302),
+    *page("files:begin", "POST", "project_view", "job_submit", query=UPLOAD),
+    *page("files:piece", "POST", "project_view", "job_submit", query=UPLOAD, body={"x": "y"}),
+    *page("files:finish", "POST", "project_view", "job_submit", query=UPLOAD),
+    *page("files:make", "POST", "project_view", "job_submit", 302, body={"name": "x"}),
+    *page("files:change", "GET", "project_view", "job_submit", query="path=f"),
+    *page("files:change", "POST", "project_view", "job_submit", 302, query="path=f", body={"act": "delete"}),
     *page("ask:list", "GET", SIGNED_IN),
     *page("ask:project", "GET", SIGNED_IN),
     *page("ask:project", "POST", SIGNED_IN, ok=422),
@@ -402,6 +419,23 @@ TOLD = {"to": "anpd", "at": "2026-01-06T10:00:00Z", "text": "We tell you."}
 MEMBER, JOIN = "/projects/{code}/members/{login}", "/projects/{code}/joins/{pk}"
 
 API = [
+    *api(FILES, "GET", "project_view", "log_read"),
+    *api(FILES, "DELETE", "project_view", "job_submit", 204, query="path=f", scope="submit"),
+    *api(f"{FILES}/entry", "GET", "project_view", "log_read", query="path=f"),
+    *api(f"{FILES}/room", "GET", "project_view", "log_read"),
+    *api(f"{FILES}/content", "GET", "project_view", "log_read", query="path=f"),
+    *api(f"{FILES}/tar", "GET", "project_view", "log_read"),
+    *api(
+        f"{FILES}/uploads", "POST", "project_view", "job_submit", 201, scope="submit", body={"path": "new", "size": 1}
+    ),
+    *api(f"{FILES}/uploads/{{id}}", "PUT", "project_view", "job_submit", scope="submit", query=UPLOAD, body={"x": "y"},
+         args=ONE_UPLOAD),
+    *api(f"{FILES}/uploads/{{id}}", "DELETE", "project_view", "job_submit", 204, scope="submit", query="path=new",
+         args=ONE_UPLOAD),
+    *api(f"{FILES}/uploads/{{id}}/finish", "POST", "project_view", "job_submit", scope="submit", args=ONE_UPLOAD,
+         body={"path": "new", "size": 1}),
+    *api(f"{FILES}/folders", "POST", "project_view", "job_submit", 204, scope="submit", body={"path": "x"}),
+    *api(f"{FILES}/rename", "POST", "project_view", "job_submit", scope="submit", body={"path": "f", "to": "g"}),
     *api("/datasets", "GET", SIGNED_IN),
     *api("/datasets", "POST", "project_view", "project_lead", 201, body=REGISTERED),
     *api(DATASET, "GET", "dataset_view"),
@@ -512,6 +546,7 @@ API = [
     *api("/jobs/{pk}/log", "GET", "job_view", "log_read", pk="job"),
     *api("/jobs/acts", "POST", SIGNED_IN, scope="submit", body={"act": "star", "jobs": ["{job}"]}),
     *api("/jobs/{pk}/acts", "POST", "job_view", "", 202, scope="submit", pk="job", body={"act": "unstar"}),
+    *api("/jobs/{pk}/manifest", "GET", "job_view", "log_read", pk="job"),
     *api("/jobs/{pk}", "PATCH", "job_view", "job_cancel", scope="submit", pk="job", body={"note": "x"}),
     *api("/jobs/{pk}/cancel", "POST", "job_view", "job_cancel", 202, scope="submit", pk="job"),
     *api("/cluster", "GET", SIGNED_IN),

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from jobs import failures
 from jobs.models import Report
-from jobs.services import reading
+from jobs.services import beside, reading
 from jobs.services.afterwards.measuring import tell
 from jobs.states import State
 from logs.client import BadTicket, ReaderDown
@@ -51,6 +51,7 @@ def _keep(report: Report) -> None:
 def _look(report: Report) -> None:
     """Put what the output shows on the report (not saved)."""
     report.findings, report.traceback = [], {}
+    report.notes = beside.notes(report.job) or report.notes
     held, report.log_state = reading.ticket(report.job)
     if not held or State(report.job.state) in GOOD:
         return

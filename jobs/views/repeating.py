@@ -1,0 +1,55 @@
+"""What it takes to run a job again exactly, and two runs side by side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from access import gate
+from access.permissions import Permission
+from accounts.http import SignedInRequest
+from jobs import manifest
+from jobs.models import Job
+from jobs.services import reading, recalling
+
+CANDIDATES = 30
+
+
+@login_required
+@require_safe
+def compare(request: SignedInRequest) -> HttpResponse:
+    """Two jobs, differences first; with one of them, jobs to lay beside it."""
+    first = reading.fetch(request.user, request.GET.get("a", ""))
+    other = request.GET.get("b", "")
+    if not other:
+        return render(request, "jobs/compare.html", {"first": first, "candidates": _candidates(request, first)})
+    second = reading.fetch(request.user, other)
+    return render(request, "jobs/compare.html", _context(first, second) | {"first": first, "second": second})
+
+
+def _context(first: Job, second: Job) -> dict[str, Any]:
+    here, there = recalling.told(first), recalling.told(second)
+    pairs = manifest.compare(here.lines, there.lines)
+    return {
+        "differ": [pair for pair in pairs if not pair.same],
+        "alike": [pair for pair in pairs if pair.same],
+        "scripts": recalling.script_differences(first, second),
+        "outcomes": [(job, told.use) for job, told in ((first, here), (second, there))],
+    }
+
+
+def _candidates(request: SignedInRequest, job: Job) -> list[Job]:
+    """Of the same project, those of the same name first."""
+    rows = gate.allowing(Job.objects.lines(), request.user, Permission.LOG_READ)
+    found = list(rows.filter(project=job.project_id).exclude(pk=job.pk).order_by("-pk")[:CANDIDATES])
+    return sorted(found, key=lambda row: row.name != job.name)
+
+
+def manifest_context(job: Job) -> dict[str, Any]:
+    """For the job page's tab."""
+    told = recalling.told(job)
+    return {"lines": told.lines, "noted": told.noted, "is_shell": told.is_shell, "repositories": told.repositories}
