@@ -134,12 +134,19 @@ def _environment(raw: Mapping[str, Any], errors: dict[str, list[str]]) -> dict[s
     if not isinstance(given, Mapping) or len(given) > 100:
         errors["environment"] = [_("Give at most 100 variables.")]
         return {}
-    for name, value in given.items():
-        if not isinstance(name, str) or not _VARIABLE.fullmatch(name) or _NOT_THEIRS.match(name):
-            errors["environment"] = [_("The variable %(name)s may not be set.") % {"name": str(name)[:100]}]
-        elif not isinstance(value, str) or len(value) > 4096 or _UNFIT.search(value):
-            errors["environment"] = [_("The value of %(name)s must be one line of text.") % {"name": name}]
+    wrong = [said for said in (variable_fault(name, value) for name, value in given.items()) if said]
+    if wrong:
+        errors["environment"] = wrong[:1]
     return dict(given)
+
+
+def variable_fault(name: Any, value: Any) -> str:
+    """Why a job may not be given this variable; "" where it may. What steers the loader, the shell or Slurm is ours."""
+    if not isinstance(name, str) or not _VARIABLE.fullmatch(name) or _NOT_THEIRS.match(name):
+        return _("The variable %(name)s may not be set.") % {"name": str(name)[:100]}
+    if not isinstance(value, str) or len(value) > 4096 or _UNFIT.search(value):
+        return _("The value of %(name)s must be one line of text.") % {"name": name}
+    return ""
 
 
 _LOWEST = {"gpus": 0, "nodes": 1, "cpus": 1, "memory_gb": 1, "time_limit_minutes": 1}
