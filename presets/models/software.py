@@ -10,7 +10,6 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from access.ids import uuid7
-from access.permissions import Permission
 
 name_validator = RegexValidator(r"\A[a-z0-9][a-z0-9.+-]{0,39}\Z", _("Use lower-case letters, digits and . + -"))
 version_validator = RegexValidator(r"\A[A-Za-z0-9][A-Za-z0-9_.+-]{0,39}\Z", _("Use letters, digits and . _ + -"))
@@ -39,8 +38,6 @@ class Software(models.Model):
     retired_why = models.CharField(_("why"), max_length=300, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
     by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
-
-    gate_scope, gate_owner, gate_view = "", "", Permission.SOFTWARE_MANAGE
 
     class Meta:
         ordering = ("name", "-created_at")

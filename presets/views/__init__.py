@@ -1,0 +1,1 @@
+"""Pages about presets and environments; views are verbs for acts, nouns for pages."""
