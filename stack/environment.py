@@ -16,7 +16,7 @@ ROLES = {
     "seal": "seal",
 }
 DIRECTORY = ("web", "slurm", "work", "owner")  # who searches people and groups
-WATCHERS = ("web", "live")  # who asks the log reader
+WATCHERS = ("web", "live", "slurm")  # who asks the log reader
 CLUSTER = ("slurm", "follower")  # who asks the signer and slurmrestd
 CONF = "/srv/var/slurm/slurm.conf"
 

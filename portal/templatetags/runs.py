@@ -53,7 +53,8 @@ def readings(use: Use) -> Iterator[dict[str, Any]]:
 def _number(value: float | None, decimals: int = 1) -> str:
     if value is None:
         return "–"
-    return number_format(value, 0 if float(value).is_integer() else decimals)
+    value = round(value, decimals)  # number_format cuts off
+    return number_format(value, 0 if value == int(value) else decimals)
 
 
 def _whole(value: float | None) -> float | None:
