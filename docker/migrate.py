@@ -30,5 +30,6 @@ def manage(*words: str) -> None:
 if __name__ == "__main__":
     database()
     manage("setup_roles")
+    manage("deliver_presets")
     if os.environ.get("BANCADA_DEMO", "1") == "1":
         manage("seed_demo")

@@ -23,6 +23,7 @@ RECORDED = {
     "pseudonymise",
     "check_grants",
     "seed_demo",
+    "deliver_presets",
 }
 WITH_LOGIN = {"issue_token", "person_report", "pseudonymise"}  # their first word is a person
 # why these leave no line of their own

@@ -19,6 +19,8 @@ def prepare(stack: Stack, say: Say) -> bool:
         return False
     code = sorted(stack.checkout.glob("*/migrations/*.py")) + sorted(stack.checkout.glob("portal/**/*.py"))
     _once(stack, "setup_roles", code, ["setup_roles"], say)
+    ready = [*code, *stack.checkout.glob("presets/**/*.py"), *stack.checkout.glob("presets/delivered/*.toml")]
+    _once(stack, "deliver_presets", sorted(ready), ["deliver_presets"], say)
     seed = list(stack.checkout.glob("*/management/commands/seed_demo.py"))
     filled = bool(seed) and _once(stack, "seed_demo", [*seed, *code, stack.var / "demo.json"], ["seed_demo"], say)
     files = [path for path in (stack.checkout / "static").rglob("*") if path.is_file()]

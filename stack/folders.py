@@ -29,11 +29,11 @@ def _numbers(stack: Stack, owner: str, group: str) -> tuple[int, int]:
 
 
 def _project(stack: Stack, project: demo.DemoProject) -> None:
-    """A folder of the project's group, set-group-id, with logs/, checkpoints/ and the example training in it."""
+    """A folder of the project's group, set-group-id, with logs/, checkpoints/ and the examples in it."""
     folder = stack.var / "projects" / project.code
     for path in (folder, *(folder / name for name in ("logs", "examples", "checkpoints"))):
         _folder(path, 0, project.gid, 0o2770)
-    for source in sorted((stack.checkout / "examples").glob("train*")):
+    for source in sorted(path for path in (stack.checkout / "examples").iterdir() if path.is_file()):
         target = folder / "examples" / source.name
         shutil.copyfile(source, target)
         os.chown(target, 0, project.gid)

@@ -16,6 +16,7 @@ USERS = {
     "migrate": "owner",
     "setup_roles": "owner",
     "seed_demo": "owner",
+    "deliver_presets": "owner",
     "collectstatic": "owner",
     "check_grants": "owner",
     "makemigrations": "owner",
