@@ -24,6 +24,7 @@ from audit import views as audit
 from jobs import ticks
 from jobs.models import Job
 from jobs.services.leaving import RUNNING
+from jobs.views.member_lines import BlankRole, MemberLine
 from projects import forms, reads
 from projects.models import Membership, Project
 from quotas import panels, standing
@@ -104,19 +105,12 @@ def people_of(row: Any, user: User) -> dict[str, Any]:
     missing = set(seen[0].missing)
     return {
         "project": row,
-        "members": [
-            {
-                "row": member,
-                "missing": member.user.username in missing,
-                "is_me": member.user_id == user.pk,
-                "may_change": row.may_manage and (row.may_lead or member.role != Role.PI),
-            }
-            for member in members
-        ],
+        "members": [MemberLine.of(member, row, missing=missing, is_me=member.user_id == user.pk) for member in members],
         "pis": [member.user.name for member in members if member.role == Role.PI],
         "ticks": seen,
         "joins": [one | {"at": parse_datetime(one["at"])} for one in row.joins] if row.may_manage else [],
         "form": forms.AddForm(with_pi=row.may_lead),
+        "blank": BlankRole(row.may_lead),
         "roles": forms.roles(with_pi=row.may_lead),
         "default_role": Role.RESEARCHER,
         "may_operate": gate.site_can(user, Permission.PROJECT_MANAGE),
