@@ -30,6 +30,7 @@ from datasets.api_agreements import router as agreements
 from datasets.api_incidents import router as incidents
 from datasets.api_permissions import router as permissions
 from datasets.services import NotPermitted
+from files.answers import Refused as FileRefused
 from jobs.api import router as jobs
 from jobs.api_acts import router as job_acts
 from jobs.api_gpus import router as job_gpus
@@ -44,6 +45,7 @@ from jobs.views.asking import FIELD_OF_LIMIT
 from portal import api_schema, denied
 from portal.api_auth import WrongScope, door
 from portal.problems import problem
+from presets.api import presets, software
 from projects.api import router as projects
 from projects.api_people import directory
 from projects.api_people import router as people
@@ -56,6 +58,8 @@ from quotas.api_reports import router as reports
 from quotas.api_requests import router as allocation_requests
 from quotas.services import NotMember, OverAllocation
 from quotas.services.drift import NothingToDo
+from storage import words as file_words
+from storage.api import router as project_files
 
 log = structlog.get_logger(__name__)
 CHALLENGE = 'Bearer realm="bancada"'
@@ -85,11 +89,14 @@ for router in (allocations, reports, allocation_requests):
 for router in (datasets, permissions):
     api.add_router("/datasets", router, auth=manage, tags=["datasets"])
 api.add_router("/projects", agreements, auth=manage, tags=["datasets"])
+api.add_router("/projects", project_files, auth=door(), tags=["files"])
 api.add_router("/incidents", incidents, auth=manage, tags=["datasets"])
 api.add_router("/differences", differences, auth=manage, tags=["allocations"])
 api.add_router("/jobs", jobs, auth=door(), tags=["jobs"])
 api.add_router("/jobs", job_acts, auth=door(), tags=["jobs"])
 api.add_router("/jobs", job_gpus, auth=door(), tags=["jobs"])
+api.add_router("/presets", presets, auth=door(), tags=["jobs"])
+api.add_router("/software", software, auth=door(), tags=["jobs"])
 api.add_router("/cluster", cluster, auth=door(), tags=["cluster"])
 api.add_router("/audit", router_over(Project), auth=door(read=TokenScope.AUDIT), tags=["audit"])
 auditing = door(read=TokenScope.AUDIT, write=TokenScope.AUDIT)
@@ -211,6 +218,18 @@ def _too_fast(request: HttpRequest, error: TooFast) -> HttpResponse:
     wait = max(1, math.ceil(error.wait))
     detail = _("At most %(n)d jobs a minute; try again in %(s)d s.") % {"n": error.most, "s": wait}
     return problem(429, detail, headers={"Retry-After": str(wait)})
+
+
+def _file_refused(request: HttpRequest, error: Exception | type[Exception]) -> HttpResponse:
+    """What the file system, the files' door or the worker said."""
+    status, word, said = file_words.of(cast(Exception, error))
+    facts = error.facts if isinstance(error, FileRefused) else {}
+    headers = {"Retry-After": "3"} if status == 503 else None
+    return problem(status, said, kind=word, headers=headers, **facts)
+
+
+for failure in file_words.FAILURES:
+    api.add_exception_handler(failure, _file_refused)
 
 
 @api.exception_handler(ReaderDown)
