@@ -51,6 +51,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("accounts.urls")),
     path("jobs/", include("jobs.urls")),
     path("projects/", include((PROJECTS, "projects"))),
+    path("projects/", include("storage.urls")),
     path("projects/", include((allocation_urls.ALLOCATIONS, "allocations"))),
     path("datasets/", include((dataset_urls.DATASETS, "datasets"))),
     path("projects/", include((dataset_urls.OF_PROJECTS, "datasets_of"))),

@@ -26,6 +26,7 @@ SOURCES = (
     "quotas",
     "datasets",
     "presets",
+    "storage",
     "templates",
     "manage.py",
 )
@@ -41,7 +42,7 @@ NOT_ENGLISH = {
     "held between request and Slurm": r"\bheld\b(?! in (?:the )?queue)",
     "unknown": r"\bunknown\b",
     "adopt": r"\badopt",
-    "checkpoint": r"\bcheckpoint",
+    "checkpoint": r"(?<!training )\bcheckpoint",
     "drift": r"\bdrift",
     "special": r"\bspecial\b",
     "incident": r"(?<!security )\bincidents?\b",

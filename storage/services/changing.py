@@ -6,6 +6,8 @@ import secrets
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from django.db import transaction
+
 from accounts.models import User
 from audit import trail
 from audit.actions import Action
@@ -95,6 +97,7 @@ def delete(*, project: Project, by: User, path: str, whole: bool = False) -> Non
     )  # fmt: skip
 
 
+@transaction.atomic
 def _record(action: Action, project: Project, by: User, path: str, **detail: Any) -> None:
     trail.record(action, by=by, about=project, project=project, path=shown(path), **detail)
 

@@ -12,6 +12,8 @@ import hashlib
 from collections.abc import Iterator
 from typing import Any
 
+from django.db import transaction
+
 from access import gate
 from access.permissions import Permission
 from accounts.models import User
@@ -59,6 +61,12 @@ def owners_of(entries: list[Entry]) -> dict[int, User]:
     return {int(user.uid_number or 0): user for user in User.objects.filter(uid_number__in=uids, is_active=True)}
 
 
+def room(*, project: Project, by: User) -> Room:
+    """Room on the file system of the project's folder."""
+    with passes.door(project, by) as door:
+        return door.room()
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Head:
     """An entry and, where it is a file that may be read, its first bytes."""
@@ -82,6 +90,7 @@ def head(*, project: Project, by: User, path: str, limit: int = SHOWN) -> Head:
     return Head(entry, data)
 
 
+@transaction.atomic
 def note(*, project: Project, by: User, path: str, entry: Entry) -> None:
     """Record that somebody looks into a file that is not their own."""
     if entry.uid != by.uid_number:
@@ -97,7 +106,7 @@ class Taken:
 
     def __init__(self, pieces: Iterator[bytes], facts: dict[str, Any], held: contextlib.ExitStack) -> None:
         self._pieces, self._facts, self._held = pieces, facts, held
-        self._digest, self._bytes, self._whole = hashlib.sha256(), 0, False
+        self._digest, self._bytes, self._whole, self._over = hashlib.sha256(), 0, False, False
         self.entry: Entry | None = None
 
     def __iter__(self) -> Iterator[bytes]:
@@ -110,7 +119,10 @@ class Taken:
 
     def close(self) -> None:
         """Let go of the door and write down what went out."""
-        with self._held:
+        if self._over:
+            return
+        self._over = True
+        with self._held, transaction.atomic():
             outcome = Outcome.DONE if self._whole else Outcome.FAILED
             trail.record(
                 Action.FILE_HANDED_OUT, outcome=outcome, bytes=self._bytes, digest=self._digest.hexdigest(),
@@ -148,6 +160,7 @@ def _holding(project: Project, by: User) -> Iterator[tuple[contextlib.ExitStack,
         yield stack, stack.enter_context(passes.door(project, by))
 
 
+@transaction.atomic
 def _record(project: Project, by: User, path: str, *, size: int | None, kind: str) -> dict[str, Any]:
     facts = {"by": by, "about": project, "project": project, "path": shown(path), "kind": kind}
     trail.record(Action.FILE_DOWNLOADED, size=size, **facts)

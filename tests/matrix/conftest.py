@@ -13,7 +13,9 @@ from jobs.services import reading
 from logs.chunks import Chunk
 from logs.client import Found, Place
 from portal import readiness
+from storage.services import passes
 from tests.matrix.people import World
+from tests.storage.fake_door import FakeDoor
 
 
 class Outputs:
@@ -41,6 +43,7 @@ def world(django_db_setup: None, django_db_blocker: Any) -> Iterator[World]:
     with django_db_blocker.unblock(), transaction.atomic():
         made = World()
         patch.setattr(reading, "reader", Outputs)
+        patch.setattr(passes, "door", FakeDoor)
         patch.setattr(lookup, "search", lambda _words: [])
         patch.setattr(admission, "person_by_id", lambda _key: made.newcomer)
         patch.setattr(pace, "check", lambda by: None)

@@ -1,0 +1,153 @@
+// <file-drop>: files and folders dropped or chosen go up in pieces; one that broke off goes on where it stood.
+import { bytes, say } from "./words.js";
+
+const TRIES = 6;
+const PAUSE = 1000;  // ms before the first new try, twice as much each time
+
+const hex = (buffer) => [...new Uint8Array(buffer)].map((one) => one.toString(16).padStart(2, "0")).join("");
+const wait = (ms) => new Promise((done) => setTimeout(done, ms));
+
+/** All files of what was dropped, with their path from the dropped folder on. */
+async function filesOf(entry, before = "") {
+  if (entry.isFile) return [[before + entry.name, await new Promise((good, bad) => entry.file(good, bad))]];
+  const reader = entry.createReader();
+  const found = [];
+  for (;;) {
+    const some = await new Promise((good, bad) => reader.readEntries(good, bad));
+    if (!some.length) return found;
+    for (const one of some) found.push(...await filesOf(one, `${before}${entry.name}/`));
+  }
+}
+
+class Refusal extends Error {
+  constructor(answer) { super(answer.said); this.answer = answer; }
+}
+
+class FileDrop extends HTMLElement {
+  connectedCallback() {
+    this.list = this.querySelector(".drop__list");
+    this.form = this.querySelector(".drop__form");
+    this.waiting = Promise.resolve();
+    this.failed = this.stored = 0;
+    for (const name of ["dragenter", "dragover"]) this.addEventListener(name, (event) => this.over(event));
+    for (const name of ["dragleave", "drop"]) this.addEventListener(name, () => this.classList.remove("drop--over"));
+    this.addEventListener("drop", (event) => this.dropped(event));
+    this.form.addEventListener("submit", (event) => this.chosen(event));
+  }
+
+  over(event) {
+    if (!event.dataTransfer?.types.includes("Files")) return;
+    event.preventDefault();
+    this.classList.add("drop--over");
+  }
+
+  async dropped(event) {
+    event.preventDefault();
+    const entries = [...event.dataTransfer.items].map((one) => one.webkitGetAsEntry?.()).filter(Boolean);
+    const plain = [...event.dataTransfer.files].map((file) => [file.name, file]);
+    const found = entries.length ? (await Promise.all(entries.map((one) => filesOf(one)))).flat() : plain;
+    this.take(found);
+  }
+
+  chosen(event) {
+    const { files } = this.form.elements.files;
+    if (!files.length) return;
+    event.preventDefault();
+    this.take([...files].map((file) => [file.name, file]));
+  }
+
+  take(found) {
+    const overwrite = this.form.elements.overwrite.checked;
+    for (const [name, file] of found) {
+      const item = this.item(name, file);
+      this.waiting = this.waiting.then(() => this.send(name, file, item, overwrite));
+    }
+    this.waiting = this.waiting.then(() => { if (this.stored && !this.failed) location.reload(); });
+  }
+
+  item(name, file) {
+    const item = document.createElement("li");
+    item.className = "drop__item";
+    const label = Object.assign(document.createElement("span"), { className: "drop__name", textContent: name });
+    const said = Object.assign(document.createElement("span"), { className: "drop__said", textContent: bytes(file.size) });
+    const bar = Object.assign(document.createElement("progress"), { max: file.size || 1, value: 0 });
+    bar.setAttribute("aria-label", name);
+    item.append(label, said, bar);
+    this.list.append(item);
+    return { item, said, bar };
+  }
+
+  async send(name, file, shown, overwrite) {
+    try {
+      await this.whole(name, file, shown, overwrite);
+      shown.bar.value = shown.bar.max;
+      shown.said.textContent = say("stored");
+      this.stored += 1;
+    } catch (error) {
+      this.failed += 1;
+      shown.item.classList.add("drop__item--bad");
+      shown.said.textContent = error instanceof Refusal ? error.message : say("broke_off");
+      if (error instanceof Refusal && error.answer.word === "exists") this.offer(name, file, shown);
+    }
+  }
+
+  offer(name, file, shown) {
+    const button = Object.assign(document.createElement("button"), {
+      type: "button", className: "btn btn-quiet btn-small", textContent: say("replace"),
+    });
+    button.addEventListener("click", () => {
+      button.remove();
+      this.failed -= 1;
+      shown.item.classList.remove("drop__item--bad");
+      this.waiting = this.waiting.then(() => this.send(name, file, shown, true))
+        .then(() => { if (!this.failed) location.reload(); });
+    });
+    shown.said.append(" ", button);
+  }
+
+  async whole(name, file, shown, overwrite) {
+    const path = `${this.dataset.path && `${this.dataset.path}/`}${encodeURIComponent(name)}`;
+    const key = `upload ${this.dataset.code} ${path} ${file.size} ${file.lastModified}`;
+    const asked = { path, size: file.size, ...(overwrite && { overwrite: "1" }) };
+    const parents = name.includes("/") ? { parents: "1" } : {};
+    const kept = sessionStorage.getItem(key);
+    let at = await this.ask("begin", { ...asked, ...parents, ...(kept && { id: kept }) });
+    const { id, piece } = at;
+    sessionStorage.setItem(key, id);
+    for (let tries = 0; at.offset < file.size;) {
+      const { offset } = at;
+      const part = await file.slice(offset, offset + piece).arrayBuffer();
+      try {
+        at = await this.ask("piece", { path, id, offset, digest: await this.digest(part) }, part);
+        tries = 0;
+      } catch (error) {
+        if (error instanceof Refusal && typeof error.answer.offset === "number") at = { offset: error.answer.offset };
+        else if (error instanceof Refusal && !["busy", "not-ready", "door-down", "digest"].includes(error.answer.word)) throw error;
+        if ((tries += 1) > TRIES) throw error;
+        await wait(PAUSE * 2 ** (tries - 1));
+      }
+      shown.bar.value = at.offset;
+      shown.said.textContent = say("of", { done: bytes(at.offset), all: bytes(file.size) });
+    }
+    await this.ask("finish", { ...asked, id });
+    sessionStorage.removeItem(key);
+  }
+
+  /** SHA-256 of a piece; "" where the page is not secure and the browser computes none. */
+  async digest(part) {
+    return crypto.subtle ? hex(await crypto.subtle.digest("SHA-256", part)) : "";
+  }
+
+  async ask(act, fields, body = new ArrayBuffer(0)) {
+    const { path, ...others } = fields;  // written out already: a folder's name may be bytes that are no text
+    const answer = await fetch(`${this.dataset.base}/${act}?path=${path}&${new URLSearchParams(others)}`, {
+      method: "POST", body, headers: { "X-CSRFToken": this.dataset.csrf, "Content-Type": "application/octet-stream" },
+    });
+    const type = answer.headers.get("Content-Type") ?? "";
+    const said = type.includes("json") ? await answer.json() : { said: say("broke_off"), word: String(answer.status) };
+    if (!answer.ok) throw new Refusal(said);
+    return said;
+  }
+}
+
+customElements.define("file-drop", FileDrop);

@@ -1,0 +1,18 @@
+"""Addresses of a project's files."""
+
+from django.urls import path
+
+from storage.views import browsing, changing
+
+app_name = "files"
+urlpatterns = [
+    path("<slug:code>/files", browsing.folder, name="folder"),
+    path("<slug:code>/files/image", browsing.image, name="image"),
+    path("<slug:code>/files/download", browsing.download, name="download"),
+    path("<slug:code>/files/upload", changing.upload, name="upload"),
+    path("<slug:code>/files/begin", changing.begin, name="begin"),
+    path("<slug:code>/files/piece", changing.piece, name="piece"),
+    path("<slug:code>/files/finish", changing.finish, name="finish"),
+    path("<slug:code>/files/make", changing.make, name="make"),
+    path("<slug:code>/files/change", changing.change, name="change"),
+]
