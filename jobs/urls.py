@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from jobs.views import acts, asking, gpus, lists, one, output, repeating, taking_out
+from jobs.views import acts, asking, curves, gpus, importing, lists, one, output, repeating, taking_out
 
 app_name = "jobs"
 urlpatterns = [
@@ -10,7 +10,15 @@ urlpatterns = [
     path("list.csv", taking_out.jobs_csv, name="csv"),
     path("new", asking.submit, name="submit"),
     path("compare", repeating.compare, name="compare"),
+    path("compare/curves", curves.together, name="compare_curves"),
+    path("curves-of/<slug:code>", curves.pattern, name="pattern"),
+    path("<uuid:pk>/curves", curves.part, name="curves"),
     path("acts", acts.several, name="several"),
+    path("import", importing.bring, name="import"),
+    path("drafts", importing.listed, name="drafts"),
+    path("drafts/ask", importing.ask, name="ask_drafts"),
+    path("drafts/<uuid:pk>", importing.draft, name="draft"),
+    path("drafts/<uuid:pk>/delete", importing.delete, name="delete_draft"),
     path("<uuid:pk>/act", acts.act, name="act"),
     path("<uuid:pk>/label", acts.label, name="label"),
     path("<uuid:pk>", one.detail, name="detail"),

@@ -41,6 +41,8 @@ ENTRIES = (
     Entry(A.JOB_LABELLED, 5017, JOB, Kind.JOB_CHANGED, D, "field before after",
           "What people call it; the request itself never changes."),
     Entry(A.JOB_REPEATED, 5018, JOB, Kind.JOB_MADE, D, "of tasks", "Which job this one is a repetition of."),
+    Entry(A.METRICS_CHANGED, 5019, JOB, Kind.CHANGED, D, "before after",
+          "How curves are read out of the outputs of the project."),
     Entry(A.LOG_READ, 5101, ACCESS, Kind.READ, D, "owner", "Whose output somebody else looked into."),
     Entry(A.LOG_DOWNLOADED, 5102, ACCESS, Kind.TAKEN_OUT, D, "stream bytes",
           "Whose output left the portal, how much of it."),

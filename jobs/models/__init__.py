@@ -2,12 +2,27 @@
 
 from jobs.models.gpus import GpuSummary
 from jobs.models.handover import Handover, HandoverOutcome, Intent, IntentKind, Run
+from jobs.models.importing import DictionaryVersion, Draft, DraftState
 from jobs.models.job import Job, JobQuerySet, Phase, Source
+from jobs.models.pattern import MetricPattern
 from jobs.models.report import Report
 from jobs.models.star import Star
 
 __all__ = [
+    "DictionaryVersion",
+    "Draft",
+    "DraftState",
     "GpuSummary",
-    "Handover", "HandoverOutcome", "Intent", "IntentKind", "Job", "JobQuerySet", "Phase", "Report", "Run", "Source",
+    "Handover",
+    "HandoverOutcome",
+    "Intent",
+    "IntentKind",
+    "Job",
+    "JobQuerySet",
+    "MetricPattern",
+    "Phase",
+    "Report",
+    "Run",
+    "Source",
     "Star",
 ]  # fmt: skip

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from typing import Literal
 
 from django import template
+from django.utils import timezone
 from django.utils.formats import number_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
+from cluster.models import Maintenance, Node
+from jobs.services.gpus.boxes import Box
 from jobs.services.gpus.showing import Line
 from portal.templatetags.ui import duration
 
@@ -65,6 +70,64 @@ def _idle(line: Line, count: int) -> SafeString:
                        round(WIDTH - start, 1), HEIGHT - 2)  # fmt: skip
 
 
+KINDS = {"mine": "mine", "seen": "busy", "busy": "busy", "free": "free", "off": "off", "outside": "outside"}
+
+
+@register.simple_tag
+def gpu_boxes(found: Sequence[Box], node: Node) -> SafeString:
+    """A node's GPUs as small boxes; a mark on those that are hot, another on those that fail."""
+    shapes = "".join(_box(place, box) for place, box in enumerate(found))
+    label = f"{node.name}: " + "; ".join(box_words(box) for box in found)
+    return format_html(
+        '<svg class="boxes" viewBox="0 0 {} 16" preserveAspectRatio="xMinYMid" role="img" aria-label="{}">{}</svg>',
+        max(8, len(found)) * 18 - 2, label, SafeString(shapes),
+    )  # fmt: skip
+
+
+def _box(place: int, box: Box) -> str:
+    x = place * 18 + 0.5
+    title = format_html("<title>{}</title>", box_words(box))
+    shape = f'<rect class="q-{KINDS[box.kind]}" x="{x}" y="0.5" width="15" height="15" rx="1"/>'
+    if box.is_failing:
+        shape += f'<path class="q-fails" d="M{x + 4} 4.5l7 7m0-7l-7 7"/>'
+    elif box.is_hot:
+        shape += f'<path class="q-hot" d="M{x + 7.5} 3.5l4 8h-8Z"/>'
+    return f"<g>{title}{shape}</g>"
+
+
+@register.filter
+def login_of(uid: int | None, people: dict[int, str]) -> str:
+    """A login where we know the number, else the number."""
+    return people.get(uid, str(uid)) if uid is not None else "?"
+
+
+@register.filter
+def near(windows: Sequence[Maintenance]) -> Maintenance | None:
+    """The window that is under way or begins within a week."""
+    soon = timezone.now() + timedelta(days=7)
+    return next((window for window in windows or () if window.starts_at <= soon), None)
+
+
+@register.filter
+def free_boxes(found: Sequence[Box]) -> int:
+    """How many one could get now."""
+    return sum(box.kind == "free" for box in found)
+
+
+@register.filter
+def box_words(box: Box) -> str:
+    """One GPU in words: "GPU 3: yours, 97 %, hot"."""
+    kinds = {
+        "mine": _("yours"), "seen": _("of your projects"), "busy": _("of others"), "free": _("free"),
+        "off": _("out of service"), "outside": _("in use outside the queue"),
+    }  # fmt: skip
+    words = [kinds[box.kind]]
+    if box.row is not None and box.row.utilization is not None and box.kind != "free":
+        words.append(percent(box.row.utilization))
+    words += [_("failing")] if box.is_failing else [_("hot or held down")] if box.is_hot else []
+    return _("GPU %(name)s: %(words)s") % {"name": box.index, "words": ", ".join(words)}
+
+
 @register.filter
 def words_of(line: Line) -> str:
     """The same in words: "GPU 0: 97 %, 71.2 of 80 GB, 402 W, 64 °C"."""
@@ -75,9 +138,9 @@ def words_of(line: Line) -> str:
 
 
 @register.filter
-def percent(value: float | None) -> str:
+def percent(value: float | Literal[""] | None) -> str:
     """97 %; a dash where nothing was read."""
-    return "–" if value is None else f"{number_format(round(value))} %"
+    return "–" if value is None or value == "" else f"{number_format(round(value))} %"
 
 
 @register.filter
@@ -90,15 +153,15 @@ def memory(line: Line) -> str:
 
 
 @register.filter
-def watts(value: float | None) -> str:
+def watts(value: float | Literal[""] | None) -> str:
     """402 W."""
-    return "" if value is None else f"{number_format(round(value))} W"
+    return "" if value is None or value == "" else f"{number_format(round(value))} W"
 
 
 @register.filter
-def degrees(value: float | None) -> str:
+def degrees(value: float | Literal[""] | None) -> str:
     """64 °C."""
-    return "" if value is None else f"{number_format(round(value))} °C"
+    return "" if value is None or value == "" else f"{number_format(round(value))} °C"
 
 
 @register.filter

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import Any
@@ -59,6 +60,18 @@ def _number(value: float | None, decimals: int = 1) -> str:
 
 def _whole(value: float | None) -> float | None:
     return None if value is None else round(value)
+
+
+@register.filter
+def reading(value: float | None) -> str:
+    """A metric with four figures that count."""
+    return "–" if value is None else number_format(float(f"{value:.4g}"), _decimals(value))
+
+
+def _decimals(value: float) -> int:
+    if value == int(value):
+        return 0
+    return min(12, max(1, 4 - len(str(int(abs(value)))) if abs(value) >= 1 else 3 - math.floor(math.log10(abs(value)))))
 
 
 @register.simple_tag

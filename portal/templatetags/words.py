@@ -40,6 +40,13 @@ def _files() -> Words:
     }
 
 
+def _curves() -> Words:
+    return {
+        "curves_all": _("Show all {n} curves"),
+        "curves_label": _("Curve of {name}; the table below says the same"),
+    }
+
+
 def _gpus() -> Words:
     return {
         "gpu": _("GPU {name}"),
@@ -111,6 +118,7 @@ def _submit() -> Words:
 
 
 _GROUPS: dict[str, Callable[[], Words]] = {
+    "curves": _curves,
     "files": _files,
     "frame": _frame,
     "gpus": _gpus,

@@ -1,0 +1,81 @@
+"""The curves of a job as a part of its page, those of two laid over each other, and the project's pattern."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from access import gate
+from access.permissions import Permission
+from accounts.http import SignedInRequest
+from jobs.curves import BadPattern
+from jobs.models import Job
+from jobs.services import metrics, reading
+from projects.models import Project
+
+KEEPS = 60  # jobs laid over each other at the most
+
+
+@login_required
+@require_safe
+def part(request: SignedInRequest, pk: UUID) -> HttpResponse:
+    """Fetched by the job's page once it is there; nothing where there are no curves."""
+    job = reading.fetch(request.user, pk)
+    return render(request, "jobs/_curves.html", {"job": job, **_context(request, [job])})
+
+
+@login_required
+@require_safe
+def together(request: SignedInRequest) -> HttpResponse:
+    """Those of two jobs in one drawing each."""
+    jobs = [reading.fetch(request.user, request.GET.get(name, "")) for name in ("a", "b")]
+    return render(request, "jobs/_curves.html", _context(request, jobs))
+
+
+def _context(request: SignedInRequest, jobs: list[Job]) -> dict[str, Any]:
+    try:
+        found = [(job, metrics.told(metrics.of(job=job, by=request.user))) for job in jobs]
+    except reading.ReaderDown:
+        return {"down": True}
+    drawn = [
+        {"job": job.called, "url": job.get_absolute_url() if said["source"] == "output" else "", **said}
+        for job, said in found
+    ]
+    rights = gate.rights_to(jobs[0], request.user)
+    return {
+        "drawn": json.dumps(drawn), "rows": [(job, curve, said) for job, said in found for curve in said["curves"]],
+        "any": any(said["curves"] for _job, said in found), "several": len(jobs) > 1,
+        "cut": any(not said["is_whole"] for _job, said in found),
+        "may_set": len(jobs) == 1 and Permission.JOB_SUBMIT in rights,
+    }  # fmt: skip
+
+
+@login_required
+@require_POST
+def pattern(request: SignedInRequest, code: str) -> HttpResponse:
+    """How the project's programs print their numbers."""
+    project = gate.fetch(Project.objects.all(), request.user, Permission.JOB_SUBMIT, code=code)
+    try:
+        metrics.set_pattern(project=project, text=request.POST.get("pattern", "").replace("\x00", ""), by=request.user)
+        messages.success(request, _("Saved. It holds for all jobs of the project."))
+    except BadPattern:
+        words = _("Write the line as the program prints it, with names in braces for the numbers: %(example)s.")
+        messages.error(request, words % {"example": "epoch {epoch} loss {loss}"})
+    job = request.POST.get("job", "")
+    found = Job.objects.filter(project=project, pk=job).first() if _is_id(job) else None
+    return redirect(found) if found else redirect("jobs:list")
+
+
+def _is_id(text: str) -> bool:
+    try:
+        return bool(UUID(text))
+    except ValueError:
+        return False
