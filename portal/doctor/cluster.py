@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import stat
 from datetime import timedelta
 from pathlib import Path
@@ -97,6 +99,17 @@ def log_reader() -> str:
         fix = "start logs.reader and logs.opener, or correct BANCADA_READER_SOCKET"
         raise Trouble(f"{settings.READER_SOCKET}: {error}", fix) from error
     return "answers"
+
+
+def files_door() -> str:
+    """The files' door: somebody listens, and lets this process in."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as probe:
+        probe.settimeout(2)
+        failed = probe.connect_ex(settings.FILES_SOCKET)
+    if failed:
+        fix = "start files.opener, name web's uid in its --allow-uid, or correct BANCADA_FILES_SOCKET"
+        raise Trouble(f"{settings.FILES_SOCKET}: {os.strerror(failed)}", fix)
+    return "listens"
 
 
 def ticket_key() -> str:

@@ -25,6 +25,7 @@ CHECKS = (
     Check("cluster picture", cluster.picture),
     Check("hand-over", cluster.hand_over),
     Check("log reader", cluster.log_reader, frozenset({WEB})),
+    Check("files", cluster.files_door, frozenset({WEB})),
     Check("signer", cluster.signer, ON_CLUSTER),
     Check("Slurm", cluster.slurm, ON_CLUSTER),
     Check("accounting", cluster.accounting, ON_CLUSTER),

@@ -90,6 +90,7 @@ def test_a_partition_whose_billing_counts_cpus_is_named(roles: Roles, monkeypatc
         ({"HINTS_URL": "unix:///nonexistent/hints.sock"}, "hints", "BANCADA_HINTS_URL"),
         ({"CELERY_BROKER_URL": "redis+socket:///nonexistent/broker.sock"}, "broker", "BANCADA_BROKER_URL"),
         ({"READER_SOCKET": "/nonexistent/reader.sock"}, "log reader", "BANCADA_READER_SOCKET"),
+        ({"FILES_SOCKET": "/nonexistent/files.sock"}, "files", "BANCADA_FILES_SOCKET"),
     ],
 )
 def test_it_says_what_to_do(directory: Slapd, settings: Any, change: dict[str, Any], name: str, fix: str) -> None:

@@ -50,13 +50,19 @@ def _identity(user: User, project: Project, permission: object) -> people.Identi
 
 
 @pytest.fixture
-def room(db: None, signed: None, house: Place) -> Iterator[Room]:  # noqa: F811
-    """An empty project."""
+def empty(db: None, signed: None, house: Place) -> Place:  # noqa: F811
+    """The door with an empty folder."""
     shutil.rmtree(house.project)
     house.project.mkdir()
     own(house.project, ANA, 0o2775)
-    project = make_project("ipe", folder=str(house.project))
+    return house
+
+
+@pytest.fixture
+def room(empty: Place) -> Iterator[Room]:
+    """An empty project."""
+    project = make_project("ipe", folder=str(empty.project))
     ana, beto = make_user(LOGINS[ANA], uid_number=ANA), make_user(LOGINS[BETO], uid_number=BETO)
     members.add_member(project=project, user=ana, role=Role.RESEARCHER, by=None)
     members.add_member(project=project, user=beto, role=Role.VIEWER, by=None)
-    yield Room(project, house, ana, beto)
+    yield Room(project, empty, ana, beto)
