@@ -10,7 +10,7 @@ from audit import context
 from cluster import services
 from cluster.metrics.prometheus import Away
 from cluster.models import Cluster
-from cluster.services import outside
+from cluster.services import operating, outside
 
 log = structlog.get_logger(__name__)
 
@@ -28,3 +28,10 @@ def look_at_gpus() -> None:
             log.info("metrics do not answer", why=str(why))
             return
         outside.tell()
+
+
+@shared_task(name="slurm.operate")
+def operate() -> None:
+    """What cluster administrators asked of nodes and windows."""
+    with context.coming_from("task"):
+        operating.carry_out()

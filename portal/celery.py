@@ -51,6 +51,7 @@ app.conf.update(
         "close memberships that are over": {"task": "default.close_expired", "schedule": 60.0},
         "warn of allocations that run out": {"task": "default.warn_allocations", "schedule": 600.0},
         "look after permissions to use datasets": {"task": "default.warn_datasets", "schedule": 600.0},
+        "change nodes as asked": {"task": "slurm.operate", "schedule": 15.0},
         "look at the GPUs": {"task": "default.look_at_gpus", "schedule": 15.0},
         "keep what GPUs of ended jobs did": {"task": "default.keep_gpu_summaries", "schedule": 20.0},
         "verify the trail where somebody asked": {"task": "default.verify_trail", "schedule": 60.0},

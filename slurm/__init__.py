@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from slurm.contract import Accounts, Gateway
 
 if TYPE_CHECKING:
+    from slurm.operating import Nodes
     from slurm.rest import RestGateway
     from slurm.tokens import Tokens
 
@@ -53,6 +54,19 @@ def accounts(
     from slurm.sacctmgr import Sacctmgr
 
     return Sacctmgr(_rest(url, signer, conf, deadline), cluster)
+
+
+def nodes(
+    url: str, *, signer: str | Path | Tokens = SIGNER, conf: str | Path = CONF, deadline: float = 15.0
+) -> Nodes:
+    """The administrator's orders to nodes of the same cluster; the signer lets only the worker's uid through it."""
+    if url.startswith(_FAKE):
+        from slurm import fake
+
+        return fake.named(url.removeprefix(_FAKE)).nodes_door()
+    from slurm.operating import ScontrolNodes
+
+    return ScontrolNodes(_rest(url, signer, conf, deadline))
 
 
 def _rest(url: str, signer: str | Path | Tokens, conf: str | Path, deadline: float) -> RestGateway:

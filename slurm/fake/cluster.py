@@ -18,6 +18,7 @@ from slurm.fake.jobs import FakeJob, Run
 if TYPE_CHECKING:
     from slurm.fake.accounts import FakeAccounts
     from slurm.fake.gateway import FakeGateway
+    from slurm.fake.nodes import FakeNodes
 
 FIRST_UID = 20001
 TOKEN = re.compile(r"bancada:[0-9a-f]{32}")
@@ -32,6 +33,7 @@ class Cluster:
         self.release = "22.05.8"
         self.nodes = hardware.default_nodes()
         self.partitions = hardware.default_partitions()
+        self.windows: dict[str, tuple[tuple[str, ...], datetime, datetime]] = {}  # maintenance, by its name
         self.users: dict[str, int] = {}
         self.qos: dict[str, Qos] = {"normal": Qos("normal")}
         self.associations: dict[Key, Association] = {("root", "", ""): Association("root")}
@@ -53,6 +55,11 @@ class Cluster:
         from slurm.fake.accounts import FakeAccounts
 
         return FakeAccounts(self)
+
+    def nodes_door(self) -> FakeNodes:
+        from slurm.fake.nodes import FakeNodes
+
+        return FakeNodes(self)
 
     # -- the clock
 

@@ -2,7 +2,7 @@
 // runs and the page is seen it asks every second for what is new. A click on a moment looks for the line of the output.
 import uPlot from "../vendor/uplot.js";
 import { GpuData } from "./gpu-data.js";
-import { legend, plot } from "./gpu-plot.js";
+import { clock, legend, plot } from "./gpu-plot.js";
 import { say } from "./words.js";
 
 const EVERY = 1000;  // ms between two questions while the job runs
@@ -98,7 +98,7 @@ class GpuChart extends HTMLElement {
   }
 
   fit() {
-    this.plots?.forEach((one) => one.setSize({ width: one.root.parentElement.clientWidth, height: 152 }));
+    this.plots?.forEach((one) => one.setSize({ width: one.root.parentElement.clientWidth, height: one.height }));
   }
 
   // The legend says the readings under the cross-hair, else the last ones.
@@ -111,7 +111,7 @@ class GpuChart extends HTMLElement {
 
   async look(at) {
     if (!this.dataset.moment || !at) return;
-    const time = new Date(at * 1000).toLocaleTimeString(document.documentElement.lang);
+    const time = clock(at);
     const { moment } = this.parts;
     moment.hidden = false;
     moment.textContent = say("looking", { time });

@@ -3,7 +3,7 @@ import { say } from "./words.js";
 
 const COLOURS = ["--b-accent", "--b-warn-line", "--b-ok-line", "--b-bad-line", "--b-out-line", "--b-wait-line", "--b-text-2", "--b-line-strong"];
 const DASHES = [[], [6, 3], [2, 2], [8, 3, 2, 3]];  // colour never speaks alone
-const HEIGHT = 152;
+export const HEIGHT = 120;
 const lang = document.documentElement.lang || "en";
 const numbers = new Intl.NumberFormat(lang, { maximumFractionDigits: 1 });
 
@@ -30,16 +30,17 @@ export function plot(uPlot, place, data, reading, sync, heard) {
 
 function options(root, data, reading, sync, heard) {
   const many = data.cards.length;
+  const last = reading === data.readings.at(-1);  // one clock for all, written under the last
   const lines = data.cards.map((_, card) => series(card, 1.5));
   const lows = data.step > 1 ? data.cards.map((_, card) => series(card, 0)) : [];
   return {
-    width: root.clientWidth || 600, height: HEIGHT, legend: { show: false },
+    width: root.clientWidth || 600, height: last ? HEIGHT + 26 : HEIGHT, legend: { show: false },
     cursor: { sync: { key: sync.key }, points: { size: 5 }, drag: { x: false, y: false } },
     scales: { y: { range: (_, low, high) => range(reading.unit, high) } },
     series: [{}, ...lines, ...lows],
     bands: lows.map((_, card) => ({ series: [card + 1, card + 1 + many], fill: `${token(COLOURS[card % 8])}2e` })),
-    axes: [axis({ values: (_, ticks) => times(ticks) }),
-      axis({ size: 58, values: (_, ticks) => ticks.map((tick) => shownAs(reading.unit, tick)) })],
+    axes: [axis({ space: 80, size: last ? 32 : 6, values: (_, ticks) => (last ? times(ticks) : []) }),
+      axis({ size: 58, incrs: steps(reading.unit), values: (_, ticks) => ticks.map((tick) => shownAs(reading.unit, tick)) })],
     hooks: { setCursor: [heard.moved] },
   };
 }
@@ -61,10 +62,21 @@ function axis(more) {
   };
 }
 
+// GB come in round numbers, not MiB.
+function steps(unit) {
+  return unit === "MiB" ? [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200].map((gb) => gb * 1024) : [1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000];
+}
+
+// A moment in the site's time, as the rest of the page has it.
+export function clock(seconds, precise = true) {
+  const zone = document.querySelector("gpu-chart")?.dataset.zone;
+  const form = { hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone: zone, ...(precise ? { second: "2-digit" } : {}) };
+  return new Date(seconds * 1000).toLocaleTimeString(lang, form);
+}
+
 function times(ticks) {
   const close = ticks.length > 1 && ticks[1] - ticks[0] < 60;
-  const form = { hour: "2-digit", minute: "2-digit", ...(close ? { second: "2-digit" } : {}) };
-  return ticks.map((tick) => new Date(tick * 1000).toLocaleTimeString(lang, form));
+  return ticks.map((tick) => clock(tick, close));
 }
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -72,7 +84,7 @@ const SVG = "http://www.w3.org/2000/svg";
 export function legend(place, data, at) {
   const when = at === null || at === undefined ? data.end : data.times[at];
   const time = document.createElement("span");
-  time.textContent = new Date(when * 1000).toLocaleTimeString(lang);
+  time.textContent = clock(when);
   const several = new Set(data.cards.map(({ node }) => node)).size > 1;
   place.replaceChildren(time, ...data.cards.map(({ node, gpu }, card) => {
     const entry = document.createElement("span");

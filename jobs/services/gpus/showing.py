@@ -25,6 +25,7 @@ from audit.models import AuditEvent
 from cluster.metrics import names
 from cluster.metrics.charts import Card, Chart, Where, cards_of, chart
 from cluster.models import Gpu
+from cluster.models.gpus import RECENT
 from jobs import gpu_use
 from jobs.models import GpuSummary, Job
 from jobs.services.gpus.places import where
@@ -101,10 +102,10 @@ def _running(job: Job, now: datetime) -> list[Line]:
 
 
 def _now(row: Gpu, several: bool, now: datetime) -> Line:
-    idle = row.idle_for(now)
+    idle, spark = row.idle_for(now), [*[None] * (RECENT - len(row.recent)), *row.recent]
     return Line(
         f"{row.node_name}:{row.index}" if several else str(row.index), row.utilization, row.memory_mib,
-        row.memory_total_mib, row.power_watts, row.temperature, row.recent, idle.total_seconds() if idle else None, row,
+        row.memory_total_mib, row.power_watts, row.temperature, spark, idle.total_seconds() if idle else None, row,
     )  # fmt: skip
 
 
