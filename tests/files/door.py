@@ -19,7 +19,7 @@ from files.tickets import Ticket, sign
 from logs import keys
 from tests.logs.house import ROOT, wait_until
 
-ANA, BETO, STRANGER, GROUP = 20011, 20012, 20013, 20011
+ANA, BETO, STRANGER, GROUP = 40011, 40012, 40013, 40011
 LOGINS = {ANA: "ana-t", BETO: "beto-t", STRANGER: "caio-t"}
 
 
