@@ -34,6 +34,8 @@ from files.answers import Refused as FileRefused
 from jobs.api import router as jobs
 from jobs.api_acts import router as job_acts
 from jobs.api_gpus import router as job_gpus
+from jobs.api_importing import router as imports
+from jobs.api_importing import words as dictionary
 from jobs.api_standing import router as standings
 from jobs.services import AlreadyOver, KeyReused, NotNow
 from jobs.services.acts import NotPossible
@@ -95,6 +97,8 @@ api.add_router("/differences", differences, auth=manage, tags=["allocations"])
 api.add_router("/jobs", jobs, auth=door(), tags=["jobs"])
 api.add_router("/jobs", job_acts, auth=door(), tags=["jobs"])
 api.add_router("/jobs", job_gpus, auth=door(), tags=["jobs"])
+api.add_router("/jobs", imports, auth=door(), tags=["jobs"])
+api.add_router("/dictionary", dictionary, auth=manage, tags=["jobs"])
 api.add_router("/presets", presets, auth=door(), tags=["jobs"])
 api.add_router("/software", software, auth=door(), tags=["jobs"])
 api.add_router("/cluster", cluster, auth=door(), tags=["cluster"])

@@ -2,9 +2,21 @@
 
 from django.urls import URLPattern, URLResolver, include, path
 
-from jobs.views import attention, home, lists, overview, people, project, taking_out, trail_exports
+from jobs.views import (
+    attention,
+    cluster,
+    dictionary,
+    home,
+    operating,
+    overview,
+    people,
+    project,
+    taking_out,
+    trail_exports,
+)
 from portal import allocation_urls, dataset_urls, health, views
 from portal.api import absent, api
+from presets import urls as preset_urls
 from projects.views import joining, mine, opening
 
 # These pages join rooms, so they live in the highest room they show.
@@ -38,6 +50,17 @@ OPERATE = [
     path("requests/<uuid:pk>/refuse", opening.refuse, name="refuse_project"),
     *allocation_urls.OPERATE,
 ]
+CLUSTER = [
+    path("", cluster.cluster, name="overview"),
+    path("nodes/<str:name>", operating.node, name="node"),
+    path("nodes/<str:name>/<slug:change>", operating.change_node, name="change_node"),
+    path("operate", operating.operate, name="operate"),
+    path("windows", operating.plan, name="plan"),
+    path("windows/<int:pk>/cancel", operating.cancel_window, name="cancel_window"),
+    path("announcements", operating.announce, name="announce"),
+    path("announcements/<int:pk>/end", operating.end_announcement, name="end_announcement"),
+    path("announcements/<int:pk>/dismiss", operating.dismiss, name="dismiss"),
+]
 ASKING = [
     path("", mine.asked, name="list"),
     path("project", mine.ask_project, name="project"),
@@ -50,16 +73,20 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("language", views.language, name="set_language"),
     path("", include("accounts.urls")),
     path("jobs/", include("jobs.urls")),
+    path("dictionary", dictionary.entries, name="dictionary"),
     path("projects/", include((PROJECTS, "projects"))),
     path("projects/", include("storage.urls")),
     path("projects/", include((allocation_urls.ALLOCATIONS, "allocations"))),
     path("datasets/", include((dataset_urls.DATASETS, "datasets"))),
     path("projects/", include((dataset_urls.OF_PROJECTS, "datasets_of"))),
+    path("presets/", include((preset_urls.PRESETS, "presets"))),
+    path("projects/", include((preset_urls.OF_PROJECTS, "presets_of"))),
+    path("software/", include((preset_urls.SOFTWARE, "software"))),
     path("data/", include((dataset_urls.BESIDE, "data"))),
     path("incidents/", include((dataset_urls.INCIDENTS, "incidents"))),
     path("operate/", include((OPERATE, "operate"))),
     path("ask/", include((ASKING, "ask"))),
-    path("cluster/", include(([path("", lists.cluster, name="overview")], "cluster"))),
+    path("cluster/", include((CLUSTER, "cluster"))),
     path("audit/", include("audit.urls")),
     path("api/v1/", api.urls),
     path("api/", absent, name="api-absent"),

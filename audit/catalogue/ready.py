@@ -17,4 +17,6 @@ ENTRIES = (
           "What a name and a version meant, from when to when."),
     Entry(A.SOFTWARE_RETIRED, 5713, JOB, Kind.ENDED, D, "software why", "Who names it is warned."),
     Entry(A.SOFTWARE_OFFERED, 5714, JOB, Kind.CHANGED, D, "software", "The site stands for it again."),
+    Entry(A.DICTIONARY_CHANGED, 5721, JOB, Kind.CHANGED, D, "number note before after",
+          "What imported scripts say instead of what was written in them, from when on."),
 )  # fmt: skip

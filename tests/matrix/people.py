@@ -21,6 +21,7 @@ from audit.actions import Action
 from audit.services import guests
 from jobs import services as jobs
 from jobs.models import Handover, HandoverOutcome, Job, Phase, Run
+from jobs.services.importing import drafts
 from jobs.states import State
 from projects import services as projects
 from projects.models import JoinRequest, Membership, Project, ProjectRequest
@@ -71,6 +72,7 @@ class Mine:
     session: int
     token: UUID
     request: UUID
+    draft: UUID
     job: UUID | None = None
 
 
@@ -129,7 +131,10 @@ class World:
         _token, reads = issue_token(user=user, name=title, scopes=["read"], days=1, by=user)
         why = canary.private(name, "asks", "project_manage", lambda reader: reader == "auditor")
         asked = projects.ask_project(by=user, code=f"wanted-{name}", title=why, why=why)
-        mine = Mine(user, session.session_key, {"all": whole, "read": reads}, info.pk, token.pk, asked.pk)
+        own = Project.objects.get(code=self.places[OWN].code)
+        brought = (canary.private(name, "draft"), "#!/bin/bash\n#SBATCH -p gpu -t 5\ntrue\n")
+        (draft,) = drafts.keep(project=own, files=[brought], by=user)
+        mine = Mine(user, session.session_key, {"all": whole, "read": reads}, info.pk, token.pk, asked.pk, draft.pk)
         if name in BEFORE:
             mine.job = self._job(OWN, user).pk
         return mine

@@ -135,6 +135,7 @@ PART: dict[str, Any] = {"name": "part", "is_part": True}
 COMMENTS = "allocation_request|project_manage"
 SEARCH = "who=ana&dataset=x&job=7&address=192.0.2.7&since=2026-01-01&until=2026-01-02"
 NO_ROW = {"pk": "987654"}
+DRAIN = {"name": "gpu01", "change": "drain"}
 NO_EXPORT = {"pk": "01a235b1-8ea7-72ff-a6f7-7d70c9f8c0b7"}
 SELF: dict[str, Any] = {"name": "one's own", "args": {"login": "{self}"}}
 
@@ -207,7 +208,17 @@ PAGES = [
     *page("jobs:log", "GET", "job_view", "log_read", pk="job"),
     *page("jobs:log_find", "GET", "job_view", "log_read", pk="job", query="q=epoch"),
     *page("jobs:log_download", "GET", "job_view", "log_read", pk="job"),
+    *page("jobs:gpus", "GET", "job_view", pk="job"),
+    *page("jobs:moment", "GET", "job_view", "log_read", pk="job", query="at=1767225600"),
     *page("cluster:overview", "GET", SIGNED_IN),
+    *page("cluster:node", "GET", SIGNED_IN, args={"name": "gpu01"}),
+    *page("cluster:operate", "GET", "site:cluster_operate"),
+    *page("cluster:change_node", "POST", "site:cluster_operate", ok=302, args=DRAIN, body={"reason": "a fan"}),
+    *page("cluster:plan", "POST", "site:cluster_operate", ok=422),
+    *page("cluster:cancel_window", "POST", "site:cluster_operate", ok=404, args=NO_ROW),
+    *page("cluster:announce", "POST", "site:cluster_operate", ok=422),
+    *page("cluster:end_announcement", "POST", "site:cluster_operate", ok=404, args=NO_ROW),
+    *page("cluster:dismiss", "POST", SIGNED_IN, ok=404, args=NO_ROW),
     *page("audit:list", "GET", "site:trail_read", otherwise=guest_too),
     *page("audit:list", "GET", "site:trail_read", otherwise=guest_too, **PART),
     *page("audit:list", "GET", "site:trail_read", name="search", query=SEARCH, otherwise=guest_too),
@@ -561,6 +572,8 @@ API = [
     *api("/dictionary", "PUT", "site:cluster_operate", ok=409, body={"base": 9, "entries": []}),
     *api("/jobs/batch", "POST", "project_view", "job_submit", 201, scope="submit", body={"jobs": [JOB]}),
     *api("/jobs/{pk}", "GET", "job_view", pk="job"),
+    *api("/jobs/{pk}/gpus", "GET", "job_view", pk="job"),
+    *api("/jobs/{pk}/gpus/summary", "GET", "job_view", pk="job"),
     *api("/jobs/{pk}/log", "GET", "job_view", "log_read", pk="job"),
     *api("/jobs/acts", "POST", SIGNED_IN, scope="submit", body={"act": "star", "jobs": ["{job}"]}),
     *api("/jobs/{pk}/acts", "POST", "job_view", "", 202, scope="submit", pk="job", body={"act": "unstar"}),
