@@ -50,11 +50,11 @@ def test_paste_look_undo_and_go_on_in_the_form(client: Client, bench: Bench, wor
     draft.refresh_from_db()
     assert "module load cuda/10" in draft.fields["script"] and draft.fields["gpu_type"] == "a100"
     form = client.get(f"/jobs/new?project={bench.project.code}&draft={draft.pk}").content.decode()
-    assert 'value="digits"' in form and f'name="draft" value="{draft.pk}"' in form
+    assert 'value="digits"' in form and f'value="draft {draft.pk}"' in form
     fields = {
         name: draft.fields[name] for name in ("name", "partition", "gpus", "gpu_type", "time_limit_minutes", "script")
     }
-    client.post("/jobs/new", {**fields, "project": bench.project.code, "draft": str(draft.pk)})
+    client.post("/jobs/new", {**fields, "project": bench.project.code, "key": f"draft {draft.pk}"})
     draft.refresh_from_db()
     assert draft.job == Job.objects.get() and client.get(f"/jobs/drafts/{draft.pk}").status_code == 404
 
@@ -96,7 +96,7 @@ def test_somebody_elses_draft_is_not_there(client: Client, bench: Bench) -> None
     assert client.get(f"/jobs/drafts/{draft.pk}").status_code == 404
     assert client.get(f"/jobs/new?project={bench.project.code}&draft={draft.pk}").status_code == 404
     assert client.get(f"/jobs/new?project={bench.project.code}&draft=x").status_code == 404
-    client.post("/jobs/drafts/ask", {"draft": str(draft.pk)})
+    client.post("/jobs/drafts/ask", {"key": f"draft {draft.pk}"})
     assert client.post(f"/jobs/drafts/{draft.pk}/delete").status_code == 404
     assert client.post("/jobs/import", {"project": make_project("alheio").code, "text": SCRIPT}).status_code == 404
     assert not Job.objects.exists() and Draft.objects.count() == 1

@@ -85,12 +85,22 @@ def request_of(draft: Draft) -> dict[str, Any]:
     return dict(draft.fields)
 
 
-def became(*, pk: object, job: Job, by: User) -> None:
-    """Their draft has become this job; whatever is no draft of theirs is passed over."""
+KEY = "draft "  # a request with this before the draft's id as its key was made from the draft
+
+
+def key_of(text: str) -> str:
+    """The idempotency key of a draft, "draft <id>"; "" for any other."""
     try:
-        Draft.objects.filter(pk=UUID(str(pk)), owner=by, job=None).update(job=job)
+        return f"{KEY}{UUID(text.removeprefix(KEY))}" if text.startswith(KEY) else ""
     except ValueError:
-        return
+        return ""
+
+
+def became(job: Job) -> None:
+    """If it was asked for from a draft of its owner's, that is done with."""
+    key = key_of(job.idempotency_key or "")
+    if key:
+        Draft.objects.filter(pk=key.removeprefix(KEY), owner=job.owner, job=None).update(job=job)
 
 
 def ask(*, drafts: Iterable[Draft], by: User) -> tuple[list[Job], Mapping[str, str]]:
@@ -113,7 +123,7 @@ def _ask(draft: Draft, by: User) -> Job:
         raise asking.NotNow(_("It is not ready: open it and look at its findings."))
     spec, allocation = asking.prepare(request_of(draft), project=draft.project, by=by)
     job = asking.submit(
-        project=draft.project, spec=spec, allocation=allocation, by=by, idempotency_key=f"draft {draft.pk}"
+        project=draft.project, spec=spec, allocation=allocation, by=by, idempotency_key=f"{KEY}{draft.pk}"
     )
-    became(pk=draft.pk, job=job, by=by)
+    became(job)
     return job
