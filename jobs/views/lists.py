@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
-from django.db.models import Count, Subquery
+from django.db.models import Subquery
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
@@ -16,7 +16,6 @@ from access import gate
 from access.permissions import Permission
 from accounts.http import SignedInRequest
 from accounts.models import User
-from cluster.models import NODES, PARTITIONS
 from jobs.models import Job, JobQuerySet
 from jobs.states import State
 from projects.models import Project
@@ -101,32 +100,3 @@ def _narrowed(under_way: bool, **values: Any) -> JobQuerySet:
         project = Project.objects.filter(code=values["project"]).values("pk")[:1]
         rows = rows.filter(project=Subquery(project))  # as one value, so that the rows come by their index
     return (rows.open() if under_way else rows).before(values.get("before"))
-
-
-RUNNING = gate.Listing(
-    lambda: Job.objects.lines().filter(state__in=(State.RUNNING, State.ENDING)).open().order_by("-pk"), most=OF_NODE
-)
-
-
-@login_required
-@require_safe
-def cluster(request: SignedInRequest) -> HttpResponse:
-    """Nodes, their GPUs, the partitions and their queues, as last seen."""
-    running = RUNNING.allowing(request.user, Permission.JOB_VIEW)
-    waiting = Job.objects.filter(state=State.WAITING).open().order_by().values_list("partition")
-    queue = dict(waiting.annotate(n=Count("pk")))
-    nodes = NODES.all()
-    partitions = [
-        {"row": row, "waiting": queue.get(row.name, 0), "nodes": [n for n in nodes if n.name in row.node_names]}
-        for row in PARTITIONS.all()
-    ]
-    return render(
-        request,
-        "cluster/overview.html",
-        {
-            "nodes": nodes,
-            "partitions": partitions,
-            "running": running,
-            "own_running": [job for job in running if job.owner_id == request.user.pk],
-        },
-    )

@@ -122,7 +122,7 @@ def box_words(box: Box) -> str:
         "off": _("out of service"), "outside": _("in use outside the queue"),
     }  # fmt: skip
     words = [kinds[box.kind]]
-    if box.row is not None and box.row.utilization is not None and box.kind != "free":
+    if box.row is not None and box.row.utilization is not None and box.kind not in ("free", "off"):
         words.append(percent(box.row.utilization))
     words += [_("failing")] if box.is_failing else [_("hot or held down")] if box.is_hot else []
     return _("GPU %(name)s: %(words)s") % {"name": box.index, "words": ", ".join(words)}

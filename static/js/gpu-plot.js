@@ -35,7 +35,7 @@ function options(root, data, reading, sync, heard) {
   const lows = data.step > 1 ? data.cards.map((_, card) => series(card, 0)) : [];
   return {
     width: root.clientWidth || 600, height: last ? HEIGHT + 26 : HEIGHT, legend: { show: false },
-    cursor: { sync: { key: sync.key }, points: { size: 5 }, drag: { x: false, y: false } },
+    cursor: { sync: { key: sync.key }, points: { size: 5 }, y: false, drag: { x: false, y: false } },
     scales: { y: { range: (_, low, high) => range(reading.unit, high) } },
     series: [{}, ...lines, ...lows],
     bands: lows.map((_, card) => ({ series: [card + 1, card + 1 + many], fill: `${token(COLOURS[card % 8])}2e` })),

@@ -33,14 +33,12 @@ def line_at(*, job: Job, by: User, at: datetime, stream: str = "stdout") -> Line
         if found.matches:
             line, offset = found.matches[0]
             return Line(line, offset, stamp.rstrip(":"))
-        if found.state != "open":
-            return None
     return None
 
 
 def stamps(at: datetime, *, with_date: bool) -> Iterator[str]:
     """How programs write this moment, the nearest first: in the site's time, then in UTC."""
-    zones = dict.fromkeys((at.astimezone(ZoneInfo(settings.TIME_ZONE)), at.astimezone(UTC)))
+    zones = (at.astimezone(ZoneInfo(settings.TIME_ZONE)), at.astimezone(UTC))
     dates = ("%Y-%m-%d ", "%Y-%m-%dT") if with_date else ("",)
     for form in ("%H:%M:%S", "%H:%M:"):
         yield from dict.fromkeys(local.strftime(date + form) for local in zones for date in dates)
