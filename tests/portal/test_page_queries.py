@@ -10,6 +10,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from cluster.models import Node
 from tests.browser import bench
 
 MOST = 8
@@ -62,6 +63,10 @@ PAGES = [
     ("operator", "/operate/projects/new"),
     ("operator", "/operate/requests"),
     ("researcher", "/cluster/"),
+    ("researcher", "/cluster/nodes/{node}"),
+    ("operator", "/cluster/nodes/{node}"),
+    ("operator", "/cluster/operate"),
+    ("researcher", "/jobs/{train-unet-v3}?tab=gpus"),
     ("auditor", "/audit/"),
     ("auditor", "/audit/?who=ana&since=2026-01-01"),
     ("auditor", "/audit/seals"),
@@ -85,6 +90,7 @@ def test_pages_ask_little_and_write_nothing(roles: object) -> None:
     for who, address in PAGES:
         today = timezone.now().date()
         address = address.replace("{year}", str(today.year)).replace("{month}", str(today.month))
+        address = address.replace("{node}", Node.objects.earliest("pk").name)
         where = re.sub(r"\{(.*?)\}", lambda found: str(built.jobs[found.group(1)].pk), address)
         client = Client()
         client.cookies[settings.SESSION_COOKIE_NAME] = built.sessions[who]
