@@ -88,7 +88,10 @@ def _words(rest: str, number: int, faults: list[Fault]) -> list[_Word]:
     """Split at blanks; quotes and backslashes as sbatch takes them; an unquoted # ends the line."""
     found, word, quote, escaped, begun = list[_Word](), "", "", False, False
     for letter in rest:
-        if escaped:
+        if letter in _SPACE and not quote:  # also behind a backslash
+            found += [_Word(number, word)] if begun else []
+            word, begun, escaped = "", False, False
+        elif escaped:
             word, escaped = word + letter, False
         elif letter == "\\":
             escaped = begun = True
@@ -98,9 +101,6 @@ def _words(rest: str, number: int, faults: list[Fault]) -> list[_Word]:
             quote, begun = letter, True
         elif letter == "#":
             break
-        elif letter in _SPACE:
-            found += [_Word(number, word)] if begun else []
-            word, begun = "", False
         else:
             word, begun = word + letter, True
     if quote:
