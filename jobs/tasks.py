@@ -3,7 +3,7 @@
 from celery import shared_task
 
 from jobs.services import file_tickets, handing, intents, tickets
-from jobs.services.afterwards import looking
+from jobs.services.afterwards import looking, tasks
 from jobs.services.gpus import keeping
 
 
@@ -41,3 +41,5 @@ def keep_gpu_summaries() -> None:
 def look_back() -> None:
     """Look into the output of what ended."""
     looking.look_back()
+    tickets.sign_tasks()
+    tasks.look_at_tasks()

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from jobs.views import acts, asking, curves, gpus, importing, lists, one, output, repeating, taking_out
+from jobs.views import acts, asking, curves, files, gpus, importing, lists, one, output, repeating, taking_out, tasks
 
 app_name = "jobs"
 urlpatterns = [
@@ -12,6 +12,9 @@ urlpatterns = [
     path("compare", repeating.compare, name="compare"),
     path("compare/curves", curves.together, name="compare_curves"),
     path("curves-of/<slug:code>", curves.pattern, name="pattern"),
+    path("<uuid:pk>/tasks", tasks.act, name="tasks_act"),
+    path("<uuid:pk>/tasks.csv", tasks.csv, name="tasks_csv"),
+    path("<uuid:pk>/tasks/<int:number>", tasks.task, name="task"),
     path("<uuid:pk>/curves", curves.part, name="curves"),
     path("acts", acts.several, name="several"),
     path("import", importing.bring, name="import"),
@@ -27,6 +30,7 @@ urlpatterns = [
     path("<uuid:pk>/cancel", asking.cancel, name="cancel"),
     path("<uuid:pk>/gpus", gpus.strip, name="gpus"),
     path("<uuid:pk>/moment", gpus.moment, name="moment"),
+    path("<uuid:pk>/files", files.files, name="files"),
     path("<uuid:pk>/log", output.log, name="log"),
     path("<uuid:pk>/log/find", output.find, name="log_find"),
     path("<uuid:pk>/log/download", output.download, name="log_download"),

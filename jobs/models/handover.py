@@ -106,6 +106,10 @@ class Run(models.Model):
     cpu_seconds = models.FloatField(null=True)  # of all its steps, by the accounting
     peak_memory_mb = models.FloatField(null=True)  # of its largest task, sampled
     measured_at = models.DateTimeField(null=True)
+    # of a task of an array
+    ticket = models.TextField(blank=True)  # signed permission to read its output
+    metrics = models.JSONField(default=dict)  # {"loss": {"last": 0.4, "best": 0.3}} out of its output
+    metrics_at = models.DateTimeField(null=True)
 
     class Meta:
         ordering = ("restart_count",)

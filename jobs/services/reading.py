@@ -24,7 +24,7 @@ from accounts.models import User
 from audit import trail
 from audit.actions import Action
 from audit.models import AuditEvent
-from jobs.models import Handover, HandoverOutcome, Job
+from jobs.models import Handover, HandoverOutcome, Job, Run
 from jobs.services import data
 from logs.chunks import MAX_DATA, Chunk
 from logs.client import BadTicket, Found, NotReadable, Place, Reader, ReaderDown
@@ -67,8 +67,12 @@ def fetch_to_take(user: gate.Person, pk: str | UUID) -> Job:
     return job
 
 
-def ticket(job: Job) -> tuple[str, str]:
-    """(ticket, "open") of the latest accepted hand-over, or ("", why there is none)."""
+def ticket(job: Job, task: int | None = None) -> tuple[str, str]:
+    """(ticket, "open") of the latest accepted hand-over, or ("", why there is none); `task` of an array: its own."""
+    if task is not None:
+        runs = Run.objects.filter(handover__job=job, array_task=task).order_by("-handover__attempt", "-restart_count")
+        held = runs.values_list("ticket", flat=True).first()
+        return held or "", "open" if held else WAITING
     accepted = ACCEPTED.first(job=job.pk)
     if accepted is None:
         return "", WAITING if job.is_open else MISSING
@@ -76,13 +80,14 @@ def ticket(job: Job) -> tuple[str, str]:
 
 
 def read(
-    *, job: Job, by: User, stream: str = "stdout", offset: int = 0, limit: int = 64 * 1024, generation: str = ""
-) -> Chunk:
+    *, job: Job, by: User, stream: str = "stdout", offset: int = 0, limit: int = 64 * 1024, generation: str = "",
+    task: int | None = None,
+) -> Chunk:  # fmt: skip
     """Up to `limit` (4 MiB at most) bytes at `offset`; a negative one counts from the end. Raises ReaderDown.
 
     `state` of the answer says what there is; only "open" carries bytes.
     """
-    held, state = ticket(job)
+    held, state = ticket(job, task)
     if not held:
         return _nothing(state)
     try:

@@ -13,8 +13,9 @@ from django.conf import settings
 from django.db.models import F, Max, Q
 from django.utils import timezone
 
+from access.compiled import update_all
 from jobs import wrapping
-from jobs.models import Handover, HandoverOutcome
+from jobs.models import Handover, HandoverOutcome, Run
 from logs import tickets as log_tickets
 
 if TYPE_CHECKING:  # only the worker signs
@@ -53,6 +54,7 @@ def sign(handover: Handover, *, login: str, restart_count: int = 0) -> None:
     handover.ticket = log_tickets.sign(ticket, signing_key())
     if not handover.job.is_outside:
         _sign_beside(handover, ticket)
+    Run.objects.filter(handover=handover).exclude(ticket="").update(ticket="")  # those of tasks grow old with it
 
 
 def _sign_beside(handover: Handover, ticket: log_tickets.Ticket) -> None:
@@ -90,3 +92,24 @@ def renew(limit: int = 500) -> int:
         sign(handover, login=handover.job.owner_login, restart_count=handover.latest or 0)
         handover.save(update_fields=SIGNED)
     return len(rows)
+
+
+def sign_tasks(limit: int = 1000) -> int:
+    """Each task of an array writes a file of its own: a ticket for each that has started; returns how many."""
+    if not settings.TICKET_KEY_FILE:
+        return 0
+    rows = Run.objects.filter(ticket="", array_task__isnull=False, started_at__isnull=False)
+    rows = rows.filter(handover__job__options__has_key="array", handover__ticket__gt="")
+    runs = list(rows.select_related("handover__job__project", "handover__job__cluster").order_by("-pk")[:limit])
+    for run in runs:
+        run.ticket = _of_task(run)
+    update_all(runs, ("ticket",))
+    return len(runs)
+
+
+def _of_task(run: Run) -> str:
+    ticket = log_tickets.peek(run.handover.ticket)
+    stdout, stderr = (path.replace("%a", str(run.array_task)) for path in (ticket.stdout, ticket.stderr))
+    return log_tickets.sign(
+        dataclasses.replace(ticket, stdout=stdout, stderr=stderr, restart_count=run.restart_count), signing_key()
+    )

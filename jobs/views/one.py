@@ -30,10 +30,11 @@ from jobs.models import Job, Run, Star
 from jobs.services import acts, afterwards, data
 from jobs.services.gpus import showing
 from jobs.states import State
+from jobs.views import tasks
 from jobs.views.repeating import manifest_context
 
 EVENTS = 100
-TABS = ("output", "gpus", "request", "manifest", "events")
+TABS = ("output", "tasks", "gpus", "files", "request", "manifest", "events")
 
 
 def _whole(pk: UUID, viewer: int) -> QuerySet[Job]:
@@ -97,6 +98,8 @@ def detail(request: SignedInRequest, pk: UUID) -> HttpResponse:
     context["stream"] = "stderr" if request.GET.get("stream") == "stderr" else "stdout"
     context["story"] = _story(job, context) if context["tab"] == "output" else None
     context["may_see_events"] = job.owner_id == request.user.pk or Permission.TRAIL_READ in rights
+    if job.is_array:
+        context |= _array_of(request, job, context)
     if context["tab"] == "manifest" and context["can_read"] and not context["shut"]:
         context |= manifest_context(job)
     if context["tab"] == "events":
@@ -109,6 +112,16 @@ def _gpus(job: Job) -> dict[str, Any]:
     found = showing.shown(job)
     idle = sum(line.idle_seconds is not None for line in found.lines)
     return {"gpu_lines": found.lines, "gpu_report": found.report, "gpu_idle": idle, "time_zone": settings.TIME_ZONE}
+
+
+def _array_of(request: SignedInRequest, job: Job, context: dict[str, Any]) -> dict[str, Any]:
+    """Its tasks come first: the outputs are theirs."""
+    if "tab" not in request.GET:
+        context["tab"] = "tasks"
+    if context["tab"] != "tasks":
+        return {}
+    readable = context["can_read"] and not context["shut"]
+    return tasks.context(job, request.GET.get("sort", "")[:100], can_read=readable)
 
 
 def _story(job: Job, context: dict[str, Any]) -> afterwards.Story | None:

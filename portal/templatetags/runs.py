@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 from jobs.advice import Use
 from jobs.models import Job
 from jobs.services.afterwards import Story
+from jobs.services.sweeps import Sweep, Task
 from portal.templatetags.ui import duration, megabytes
 
 register = template.Library()
@@ -88,3 +89,14 @@ def difference(line: str) -> SafeString:
     """A line of a difference, coloured and with its sign."""
     css = {"+": "is-new", "-": "is-old", "@": "is-at"}.get(line[:1], "")
     return format_html('<span class="{}">{}</span>\n', css, line)
+
+
+@register.filter
+def cells(task: Task, sweep: Sweep) -> Iterator[str]:
+    """A task's parameters, then last and best of each value."""
+    for name in sweep.parameters:
+        value = task.parameters.get(name, "")
+        yield reading(value) if isinstance(value, float) else str(value)
+    for name in sweep.values:
+        found = task.values.get(name, {})
+        yield from (reading(found.get(kind)) for kind in ("last", "best"))
