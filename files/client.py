@@ -129,9 +129,12 @@ class Door:
         self._ask("tar", path=path)
         return self._bytes()
 
-    def walk(self, path: str, *, since: int = 0, uid: int = 0, limit: int = 200) -> Found:
-        """The newest files beneath a folder, since a time (epoch seconds), of one uid or (0) of anybody."""
-        head = self._ask("walk", path=path, since=since, uid=uid, limit=limit)
+    def walk(
+        self, path: str, *, since: int = 0, until: int = MOST, uid: int = 0, endings: str = "", limit: int = 200
+    ) -> Found:
+        """The newest files beneath a folder (their names are paths beneath the root), changed within two times (epoch
+        seconds), of one uid or (0) of anybody, with one of some endings of their names."""
+        head = self._ask("walk", path=path, since=since, until=until, uid=uid, endings=endings, limit=limit)
         return Found(self._rows(), int(head["count"]), int(head["bytes"]), bool(head["cut"]))
 
     def room(self, path: str = "") -> Room:

@@ -129,12 +129,15 @@ def send_space(channel: Channel, root: Root, uid: int, asked: dict[str, Any]) ->
 
 
 def send_walk(channel: Channel, root: Root, uid: int, asked: dict[str, Any]) -> None:
-    """The newest files of somebody (`uid` 0: anybody) since a time, beneath a folder, and what all of them take."""
+    """The newest files beneath a folder and what all of them take: of somebody (`uid` 0: anybody), changed within
+    two times, with one of some endings of their names (blanks between; none: all)."""
     newest: list[tuple[int, str, Row]] = []
     count = size = 0
-    walked = Walk(root)
+    walked, endings = Walk(root), tuple(asked["endings"].split()) or ("",)
     for path, status in walked.files(asked["path"]):
-        if status.st_mtime < asked["since"] or asked["uid"] not in (0, status.st_uid):
+        if not asked["since"] <= status.st_mtime <= asked["until"] or asked["uid"] not in (0, status.st_uid):
+            continue
+        if not path.lower().endswith(endings):
             continue
         count, size = count + 1, size + status.st_size
         one = (int(status.st_mtime), path, row(path, status))

@@ -21,7 +21,7 @@ QUESTIONS: dict[str, dict[str, type]] = {
     "stat": {"path": str},
     "read": {"path": str, "offset": int, "limit": int},
     "tar": {"path": str},
-    "walk": {"path": str, "uid": int, "since": int, "limit": int},
+    "walk": {"path": str, "uid": int, "since": int, "until": int, "endings": str, "limit": int},
     "space": {"path": str},
     "make": {"path": str, "parents": bool},
     "begin": {"path": str, "id": str, "size": int, "overwrite": bool},

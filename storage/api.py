@@ -30,8 +30,8 @@ from storage.api_schemas import (
     entry_out,
 )
 from storage.reaching import above, asked
+from storage.sending import asked_range, attachment, ranged
 from storage.services import changing, looking
-from storage.views.browsing import asked_range, attachment, ranged
 
 router = Router()
 CHUNK = 256 * 1024

@@ -10,9 +10,8 @@ from typing import Any
 
 from files.client import Entry
 from files.names import is_plain
-from storage.services.looking import MOST_IMAGE, SHOWN
+from storage.services.looking import CHECKPOINTS, MOST_IMAGE, SHOWN
 
-CHECKPOINTS = (".pt", ".pth", ".ckpt", ".safetensors", ".h5", ".keras", ".onnx", ".msgpack", ".gguf", ".npz")
 IMAGES = (
     (b"\x89PNG\r\n\x1a\n", "image/png"), (b"\xff\xd8\xff", "image/jpeg"),
     (b"GIF87a", "image/gif"), (b"GIF89a", "image/gif"),

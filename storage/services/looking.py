@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import hashlib
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,7 +21,7 @@ from accounts.models import User
 from audit import trail
 from audit.actions import Action, Outcome
 from files.answers import Refused
-from files.client import Door, DoorDown, Entry, Listing, Room
+from files.client import Door, DoorDown, Entry, Found, Listing, Room
 from files.names import shown
 from projects.models import Project
 from storage.services import pace, passes
@@ -29,6 +30,8 @@ from storage.services.rules import rules
 SHOWN = 256 * 1024  # bytes of a text that a page shows
 MOST_IMAGE = 16 * 1024 * 1024
 MOST = 2**63 - 1
+OLD = 90  # days
+CHECKPOINTS = (".pt", ".pth", ".ckpt", ".safetensors", ".h5", ".keras", ".onnx", ".msgpack", ".gguf", ".npz")
 
 
 def fetch(user: gate.Person, code: str, permission: Permission = Permission.LOG_READ) -> Project:
@@ -65,6 +68,32 @@ def room(*, project: Project, by: User) -> Room:
     """Room on the file system of the project's folder."""
     with passes.door(project, by) as door:
         return door.room()
+
+
+def written(
+    *, project: Project, by: User, path: str, uid: int, since: int, until: int = MOST, limit: int = 200
+) -> tuple[Found, dict[int, User]]:
+    """The newest files somebody changed beneath a folder within two times, and the people they belong to."""
+    with passes.door(project, by) as door:
+        found = door.walk(path, since=since, until=until, uid=uid, limit=limit)
+    return found, owners_of(found.entries)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Use:
+    """What lies in a project's folder as this person sees it, and what of their own nobody touched for long."""
+
+    all: Found
+    old: Found
+    room: Room
+
+
+def use(*, project: Project, by: User) -> Use:
+    """Count all, and the person's own training checkpoints older than OLD days; bounded in number and time."""
+    before = int(time.time()) - OLD * 24 * 3600
+    with passes.door(project, by) as door:
+        old = door.walk("", until=before, uid=int(by.uid_number or -1), endings=" ".join(CHECKPOINTS), limit=5)
+        return Use(door.walk("", limit=1), old, door.room())
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

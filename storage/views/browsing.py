@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
-from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
 from access import gate
@@ -23,12 +20,11 @@ from files.wire import ORDERS
 from projects.models import Project
 from storage.previews import image_type, is_checkpoint, preview
 from storage.reaching import above, address, asked, join, query
+from storage.sending import asked_range, attachment, closed, ranged
 from storage.services import looking
 from storage.views import telling
 
 ROWS = 200
-Response = TypeVar("Response", HttpResponse, StreamingHttpResponse)
-_RANGE = re.compile(r"bytes=(\d{1,18})-(\d{0,18})")
 
 
 @login_required
@@ -114,6 +110,17 @@ def _file(request: SignedInRequest, project: Project, path: str) -> HttpResponse
 @login_required
 @require_safe
 @telling.page
+def use(request: SignedInRequest, code: str) -> HttpResponse:
+    """What lies here in all, and what of one's own is old: a part of the folder's page that may take some seconds."""
+    project = looking.fetch(request.user, code)
+    found = looking.use(project=project, by=request.user)
+    olds = [row(project, one.name, one, {}) for one in found.old.entries]
+    return render(request, "storage/_use.html", {"use": found, "olds": olds, "days": looking.OLD})
+
+
+@login_required
+@require_safe
+@telling.page
 def image(request: SignedInRequest, code: str) -> HttpResponse:
     """An image for a page of ours: by what its bytes are, never as what its name says."""
     project, path = looking.fetch(request.user, code), asked(request)
@@ -121,7 +128,7 @@ def image(request: SignedInRequest, code: str) -> HttpResponse:
     kind = image_type(found.data)
     if not kind or found.entry.size > looking.MOST_IMAGE:
         raise Refused("not-regular")
-    return _closed(HttpResponse(found.data, content_type=kind))
+    return closed(HttpResponse(found.data, content_type=kind))
 
 
 @login_required
@@ -140,42 +147,6 @@ def download(request: SignedInRequest, code: str) -> HttpResponse | StreamingHtt
             looking.take_folder(project=project, by=request.user, path=path), f"{_last(path) or project.code}.tar"
         )
     return ranged(taken, _last(path), first, last, partial="Range" in request.headers)
-
-
-def ranged(taken: looking.Taken, name: str, first: int, last: int, *, partial: bool) -> StreamingHttpResponse:
-    """A file's bytes with what HTTP says of a part."""
-    size = taken.entry.size if taken.entry else 0
-    response = attachment(taken, name)
-    length = max(0, min(last + 1, size) - first)
-    response["Accept-Ranges"], response["Content-Length"] = "bytes", str(length)
-    if partial:
-        response.status_code = 206 if length or not size else 416
-        response["Content-Range"] = f"bytes {first}-{first + length - 1}/{size}" if length else f"bytes */{size}"
-    return response
-
-
-def attachment(pieces: Iterable[bytes], name: str) -> StreamingHttpResponse:
-    """Bytes that leave the portal under a name."""
-    response = StreamingHttpResponse(pieces, content_type="application/octet-stream")
-    response["Content-Disposition"] = content_disposition_header(True, shown(name).replace("\\", "_")) or "attachment"
-    response["X-Accel-Buffering"] = "no"
-    return _closed(response)
-
-
-def _closed(response: Response) -> Response:
-    """Nothing of it runs, wherever it is opened."""
-    response["Content-Security-Policy"] = "sandbox; default-src 'none'"
-    response["X-Content-Type-Options"] = "nosniff"
-    return response
-
-
-def asked_range(text: str) -> tuple[int, int]:
-    """(first, last) byte of a Range header with one range from a first byte on; everything where it is another."""
-    found = _RANGE.fullmatch(text)
-    if not found:
-        return 0, looking.MOST - 1
-    first, last = int(found[1]), int(found[2]) if found[2] else looking.MOST - 1
-    return (first, last) if first <= last else (0, looking.MOST - 1)
 
 
 def _last(path: str) -> str:

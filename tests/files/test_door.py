@@ -169,6 +169,8 @@ def test_what_is_new_is_found_newest_first_and_counted(place: Place) -> None:
         found = door.walk("", since=int(time.time()) - 1500, uid=ANA, limit=1)
         assert ([one.name for one in found.entries], found.count, found.bytes) == (["new"], 2, 20)
         assert door.walk("").count == 4
+        assert door.walk("", until=int(time.time()) - 500).count == 2
+        assert [one.name for one in door.walk("", endings="dle s").entries] == ["betos", "middle"]
         assert door.room().total > door.room().free > 0
 
 

@@ -1,0 +1,74 @@
+"""What a job wrote: its owner's files, changed in its folder while it ran, newest first; and what is old."""
+
+from __future__ import annotations
+
+import os
+import time
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from jobs.models import Handover, HandoverOutcome, Job
+from tests.factories import make_allocation, make_cluster
+from tests.files.door import BETO
+from tests.pages import signed_in
+from tests.storage.conftest import Room
+
+EN = {"HTTP_ACCEPT_LANGUAGE": "en"}
+
+
+@pytest.fixture
+def job(room: Room) -> Job:
+    """ANA's job, that ran from an hour to half an hour ago in `run7`."""
+    now = timezone.now()
+    cluster = make_cluster()
+    made = Job.objects.create(
+        cluster=cluster, project=room.project, owner=room.ana, owner_login=room.ana.username, name="treino",
+        allocation=make_allocation(room.project), partition="gpu", digest="0" * 64, phase="ended", state="completed",
+        started_at=now - timedelta(hours=1), ended_at=now - timedelta(minutes=30),
+    )  # fmt: skip
+    (room.folder / "run7").mkdir()
+    os.chown(room.folder / "run7", int(room.ana.uid_number or 0), -1)
+    Handover.objects.create(
+        job=made, cluster=cluster, outcome=HandoverOutcome.ACCEPTED, uid=room.ana.uid_number, slurm_job_id=7,
+        working_directory=f"{room.folder}/run7", accepted_at=now,
+    )  # fmt: skip
+    return made
+
+
+def write(room: Room, name: str, minutes: int, **more: int) -> None:
+    """A file changed so many minutes ago."""
+    path = room.place.write(name, b"x" * 1000, mode=0o664, **more)
+    os.utime(path, (time.time() - minutes * 60,) * 2)
+
+
+def test_what_its_owner_changed_in_its_folder_while_it_ran(room: Room, job: Job) -> None:
+    for name, minutes in (("run7/last.ckpt", 31), ("run7/first.png", 55), ("run7/before", 90), ("run7/after", 5)):
+        write(room, name, minutes)
+    write(room, "run7/anothers", 40, uid=BETO)
+    write(room, "elsewhere", 40)
+    text = signed_in(room.ana).get(f"/jobs/{job.pk}/files", **EN).content.decode()
+    assert text.index("run7/last.ckpt") < text.index("run7/first.png")
+    assert "training checkpoint" in text
+    assert "2 files changed by their owner while it ran, 2.0" in text
+    for name in ("before", "after", "anothers", "elsewhere"):
+        assert name not in text.replace("elsewhere.", "")
+    assert "?tab=files" in signed_in(room.ana).get(f"/jobs/{job.pk}", **EN).content.decode()
+
+
+def test_one_that_has_not_begun_says_so(room: Room, job: Job) -> None:
+    Job.objects.filter(pk=job.pk).update(started_at=None)
+    assert "once it runs" in signed_in(room.ana).get(f"/jobs/{job.pk}/files", **EN).content.decode()
+
+
+def test_old_training_checkpoints_of_ones_own_are_named(room: Room) -> None:
+    write(room, "old.pt", 100 * 24 * 60)
+    write(room, "old.py", 100 * 24 * 60)
+    write(room, "new.pt", 5)
+    write(room, "betos.pt", 100 * 24 * 60, uid=BETO)
+    text = signed_in(room.ana).get("/projects/ipe/files/use", **EN).content.decode()
+    assert "4 files" in text
+    assert "of training checkpoints older than 90 days" in text
+    assert ">old.pt<" in text
+    assert "betos.pt" not in text
