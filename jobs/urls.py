@@ -15,6 +15,7 @@ urlpatterns = [
     path("<uuid:pk>/tasks", tasks.act, name="tasks_act"),
     path("<uuid:pk>/tasks.csv", tasks.csv, name="tasks_csv"),
     path("<uuid:pk>/tasks/<int:number>", tasks.task, name="task"),
+    path("<uuid:pk>/chain", one.chain, name="chain"),
     path("<uuid:pk>/curves", curves.part, name="curves"),
     path("acts", acts.several, name="several"),
     path("import", importing.bring, name="import"),

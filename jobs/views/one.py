@@ -27,7 +27,7 @@ from audit.models import AuditEvent
 from jobs import reasons
 from jobs.acts import possible
 from jobs.models import Job, Run, Star
-from jobs.services import acts, afterwards, data
+from jobs.services import acts, afterwards, chaining, data
 from jobs.services.gpus import showing
 from jobs.states import State
 from jobs.views import tasks
@@ -140,6 +140,13 @@ def after(request: SignedInRequest, pk: UUID) -> HttpResponse:
     context["can_read"] = _can_read(request, rights)
     context["shut"] = any(not one.may_read for one in data.read_by(job, request.user))
     return render(request, "jobs/_after.html", context | {"story": _story(job, context)})
+
+
+@login_required
+@require_safe
+def chain(request: SignedInRequest, pk: UUID) -> HttpResponse:
+    """The chain it stands in; nothing where it stands alone."""
+    return render(request, "jobs/_chain.html", {"chain": chaining.of(_job(request, pk), request.user)})
 
 
 def _events(request: SignedInRequest, job: Job, rights: Collection[str]) -> list[AuditEvent]:
