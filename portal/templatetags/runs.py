@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 
 from django import template
@@ -65,14 +65,11 @@ def _whole(value: float | None) -> float | None:
 
 @register.filter
 def reading(value: float | None) -> str:
-    """A metric with four figures that count."""
-    return "–" if value is None else number_format(float(f"{value:.4g}"), _decimals(value))
-
-
-def _decimals(value: float) -> int:
-    if value == int(value):
-        return 0
-    return min(12, max(1, 4 - len(str(int(abs(value)))) if abs(value) >= 1 else 3 - math.floor(math.log10(abs(value)))))
+    """A metric with the figures that count, four at the most."""
+    if value is None:
+        return "–"
+    kept = Decimal(f"{value:.4g}").normalize()
+    return number_format(kept, min(12, max(0, -int(kept.as_tuple().exponent))))
 
 
 @register.simple_tag
