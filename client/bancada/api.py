@@ -72,6 +72,10 @@ class Portal:
                 return dict(answer.json())
         raise AssertionError
 
+    def read_script(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """What the portal makes of an sbatch script: fields, and what became of each line. Nothing is asked for."""
+        return dict(self._ask("POST", "/jobs/import", json=asked).json())
+
     def job(self, name: str) -> dict[str, Any]:
         """One job, by its id or by Slurm's number among the last ones."""
         return dict(self.get(f"/jobs/{self.job_id(name)}"))

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import getpass
 import json
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
-from bancada import show
+from bancada import asking, keeping, show
 from bancada.api import Portal, Trouble
 from bancada.follow import exit_code, follow, wait
 
@@ -19,6 +20,8 @@ def main(arguments: Sequence[str] | None = None, portal: Portal | None = None) -
     """Run one verb; the exit status is 0, the job's own, 1 for the portal's refusal, 2 for a wrong command line."""
     options = _parser().parse_args(arguments)
     try:
+        if options.run is _login:
+            return _login(options)
         return int(options.run(portal or _portal(), options) or 0)
     except Trouble as trouble:
         _say(show.plain(trouble))
@@ -33,10 +36,17 @@ def main(arguments: Sequence[str] | None = None, portal: Portal | None = None) -
 
 
 def _portal() -> Portal:
-    url, token = os.environ.get("BANCADA_URL", ""), os.environ.get("BANCADA_TOKEN", "")
-    if not url or not token:
-        raise Trouble("Set BANCADA_URL and BANCADA_TOKEN.")
+    url, token = keeping.known()
     return Portal(url, token, language=_language())
+
+
+def _login(options: argparse.Namespace) -> int:
+    """The token is typed where nobody sees it, tried, and kept."""
+    token = getpass.getpass("Token (from the portal's page of sessions and tokens): ").strip()
+    me = Portal(options.url, token, language=_language()).get("/me")
+    path = keeping.keep(options.url, token)
+    _print(options, me, f"{show.me(me)}\n{path}")
+    return 0
 
 
 def _language() -> str:
@@ -75,13 +85,29 @@ def _job(portal: Portal, options: argparse.Namespace) -> None:
     _print(options, answer, show.job(answer))
 
 
+def _why(portal: Portal, options: argparse.Namespace) -> None:
+    answer = portal.job(options.job)
+    _print(options, answer, show.why(answer))
+
+
+def _report(portal: Portal, options: argparse.Namespace) -> None:
+    answer = portal.job(options.job)
+    gpus = portal.get(f"/jobs/{answer['id']}/gpus/summary") if answer["gpus"] else None
+    _print(options, {"job": answer, "gpus": gpus}, show.report(answer, gpus))
+
+
+def _allocations(portal: Portal, options: argparse.Namespace) -> None:
+    rows = portal.get(f"/projects/{quote(options.project, safe='')}/allocations")
+    _print(options, rows, show.allocations(rows))
+
+
 def _cancel(portal: Portal, options: argparse.Namespace) -> None:
     answer = portal.cancel(options.job)
     _print(options, answer, "Cancellation asked for.")
 
 
 def _submit(portal: Portal, options: argparse.Namespace) -> int:
-    answer = portal.submit(_request(options))
+    answer = portal.submit(asking.request(portal, options, _say))
     _print(options, answer, f"{answer['id']}\n{answer['url']}")
     sys.stdout.flush()
     if not (options.follow or options.wait):
@@ -89,26 +115,6 @@ def _submit(portal: Portal, options: argparse.Namespace) -> int:
     job = _follow(portal, answer["id"], "stdout") if options.follow else wait(portal, answer["id"])
     _say(f"{job['name']}: {job['state_label']}")
     return exit_code(job)
-
-
-_FIELDS = (
-    "project", "allocation", "name", "partition", "gpus", "gpu_type", "nodes", "cpus", "memory_gb",
-    "time_limit_minutes",
-)  # fmt: skip
-
-
-def _request(options: argparse.Namespace) -> dict[str, Any]:
-    """What was asked for on the command line; what was not is left to the portal."""
-    source = options.script
-    try:
-        script = (sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()).decode()
-        variables = dict(one.split("=", 1) for one in options.env)
-    except (OSError, ValueError) as error:
-        raise Trouble(f"{source}: {error}") from error
-    options.name = options.name or ("stdin" if source == "-" else Path(source).stem)
-    request = {name: getattr(options, name) for name in _FIELDS if getattr(options, name) is not None}
-    wanted = {"environment": variables, "datasets": options.dataset}
-    return request | {"script": script} | {name: value for name, value in wanted.items() if value}
 
 
 def _log(portal: Portal, options: argparse.Namespace) -> int:
@@ -150,8 +156,13 @@ def _parser() -> argparse.ArgumentParser:
         return added
 
     verb("whoami", _whoami, "Who the portal takes you for.")
+    verb("login", _login, "Keep the address and a token for the next time.").add_argument("url", help="https://…")
     verb("cluster", _cluster, "Partitions and what is free in them.")
     verb("job", _job, "One job.", one)
+    verb("why", _why, "Why a job waits, or how it ended.", one)
+    verb("report", _report, "What a job asked for and what it used.", one)
+    allocations = verb("allocations", _allocations, "What is left of a project's allocations.")
+    allocations.add_argument("-p", "--project", required=True, help="code of the project")
     verb("cancel", _cancel, "Ask for a job's end.", one)
     _list_options(verb("jobs", _jobs, "Your jobs, newest first."))
     _log_options(verb("log", _log, "A job's output.", one))
@@ -173,9 +184,9 @@ def _log_options(verb: argparse.ArgumentParser) -> None:
 
 
 def _submit_options(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("script", help="file with the batch script, - for standard input")
+    verb.add_argument("script", help="an sbatch file as it is, - for standard input")
     verb.add_argument("-p", "--project", required=True, help="code of the project")
-    verb.add_argument("--partition", required=True)
+    verb.add_argument("--partition", help="where the script names none of the project's")
     verb.add_argument("--allocation", help="code of the allocation to spend (the project's default)")
     verb.add_argument("--name", help="the job's name (the file's)")
     verb.add_argument("--gpus", type=int, help="GPUs per node")
@@ -184,6 +195,11 @@ def _submit_options(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--cpus", type=int, help="CPUs per node")
     verb.add_argument("--memory-gb", type=int, help="memory per node, GiB")
     verb.add_argument("--time", type=int, dest="time_limit_minutes", metavar="MINUTES", help="time limit")
+    verb.add_argument("--array", help="tasks, like 1-100%%8")
+    verb.add_argument("--begin", metavar="TIME", help="not before, ISO 8601")
+    verb.add_argument(
+        "--undo", action="append", default=[], metavar="KEY", help="leave a replacement of the site's out"
+    )
     verb.add_argument("--dataset", action="append", default=[], metavar="CODE[@VERSION]", help="a dataset the job uses")
     verb.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="a variable for the job")
     ends = verb.add_mutually_exclusive_group()

@@ -74,3 +74,41 @@ def _gpus(part: Mapping[str, Any]) -> str:
 def _limit(part: Mapping[str, Any]) -> str:
     minutes = part["max_time_minutes"]
     return "-" if minutes is None else f"{minutes // 60}:{minutes % 60:02} h"
+
+
+def why(row: Mapping[str, Any]) -> str:
+    """Why it waits, or how it ended, in the portal's words and then in Slurm's."""
+    lines = [f"{plain(row['name'])}: {plain(row['state_label'])}"]
+    lines += [plain(row[name]) for name in ("reason_label", "refusal") if row[name]]
+    if row["reason"]:
+        lines.append(f"Slurm says: {plain(row['reason'])}")
+    if row["exit_signal"] or row["exit_code"]:
+        lines.append(f"signal {row['exit_signal']}" if row["exit_signal"] else f"exit code {row['exit_code']}")
+    return "\n".join(lines)
+
+
+def report(row: Mapping[str, Any], gpus: Mapping[str, Any] | None) -> str:
+    """A job, its tasks where it is an array, and what its GPUs did."""
+    lines = [job(row)]
+    if row["task_counts"]:
+        lines.append(
+            f"{'tasks':>21}  " + ", ".join(f"{count} {plain(name)}" for name, count in row["task_counts"].items())
+        )
+    if gpus:
+        used = "not known" if gpus["active_hours"] is None else f"{gpus['active_hours']:.2f}"
+        lines.append(f"{'GPU-hours':>21}  {gpus['gpu_hours']:.2f}, active: {used}")
+        lines += [f"{'':>21}  {plain(said)}" for said in gpus["advice"]]
+    return "\n".join(lines)
+
+
+def allocations(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Hours used, committed by jobs under way, and free."""
+    heads = ("CODE", "UNTIL", "GPU-HOURS", "USED", "COMMITTED", "FREE", "GPUS AT ONCE")
+    return table(heads, [(
+        row["code"] + ("*" if row["is_default"] else ""), row["ends_on"] or "-", _hours(row["gpu_minutes"]),
+        _hours(row["used"]), _hours(row["committed"]), _hours(row["free"]), row["gpus_at_once"] or "-",
+    ) for row in rows])  # fmt: skip
+
+
+def _hours(minutes: int | None) -> str:
+    return "no limit" if minutes is None else f"{minutes / 60:.1f}"

@@ -22,7 +22,7 @@ from tests.api import World, issue, make_world
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "client"))
 
-from bancada import api, cli, follow, show
+from bancada import api, cli, follow, keeping, show
 
 URL = "http://127.0.0.1:8000"
 
@@ -120,6 +120,7 @@ def test_what_is_refused_is_said_field_by_field(world: World, run: Any, script: 
     assert run("submit", script, "-p", "nowhere", "--partition", "gpu")[0] == 1
     assert run("submit", "/nowhere.sh", "-p", "aurora", "--partition", "gpu")[0] == 1
     assert "4711" in run("job", "4711")[2]
+    assert run("submit", script, "-p", "aurora", "--partition", "gpu", "--env", "X")[0] == 1
     with pytest.raises(SystemExit) as wrong:
         run("submit", script)
     assert wrong.value.code == 2
@@ -245,3 +246,62 @@ def test_it_speaks_the_terminals_language(monkeypatch: pytest.MonkeyPatch, told:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("LANG", told)
     assert cli._language() == spoken
+
+
+def test_an_sbatch_file_is_taken_as_it_is(world: World, run: Any, tmp_path: Path) -> None:
+    path = tmp_path / "old.sh"
+    path.write_text("#!/bin/bash\n#SBATCH -J digits -p gpu -t 1:30:00 -G 2 -A other\n#SBATCH -a 1-4%2\ntrue\n")
+    status, out, err = run("submit", str(path), "-p", "aurora", "--gpus", "1")
+    job = Job.objects.get(pk=out.split()[0])
+    assert (status, job.name, job.gpus, job.time_limit_minutes, job.asked.array) == (0, "digits", 1, 90, "1-4%2")
+    assert job.script == "#!/bin/bash\ntrue\n" and "line 2: --account=other: The project's account is used." in err
+    report = run("report", str(job.pk))[1]
+    assert "time limit, minutes  90" in report
+
+
+def test_a_file_with_a_line_that_is_refused_submits_nothing(world: World, run: Any, tmp_path: Path) -> None:
+    before = Job.objects.count()
+    path = tmp_path / "old.sh"
+    path.write_text("#!/bin/bash\n#SBATCH -p gpu\n#SBATCH --uid=0\ntrue\n")
+    status, out, err = run("submit", str(path), "-p", "aurora")
+    assert (status, out) == (1, "") and "line 3: --uid=0: A job runs as who asks for it." in err
+    path.write_text("#!/bin/bash\n#SBATCH -p elsewhere\ntrue\n")
+    assert run("submit", str(path), "-p", "aurora")[0] == 1
+    assert Job.objects.count() == before
+    assert run("submit", str(path), "-p", "aurora", "--partition", "gpu")[0] == 0
+
+
+def test_why_and_what_is_left(world: World, run: Any) -> None:
+    Job.objects.filter(pk=world.job.pk).update(state=State.WAITING, reason="Priority")
+    status, out, _ = run("why", str(world.job.pk))
+    assert status == 0 and "waiting" in out and "Slurm says: Priority" in out
+    status, out, _ = run("allocations", "-p", "aurora")
+    assert status == 0 and out.splitlines()[0].split()[0] == "CODE" and len(out.splitlines()) == 2
+    assert json.loads(run("allocations", "-p", "aurora", "--json")[1])[0]["is_default"]
+    assert run("allocations", "-p", "../me")[0] == 1
+
+
+def test_login_keeps_the_token_for_its_owner_alone(
+    world: World, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("BANCADA_URL", "BANCADA_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    with pytest.raises(api.Trouble):
+        keeping.known()
+    path = keeping.keep(URL, "bnc_x")
+    assert keeping.known() == (URL, "bnc_x") and path.stat().st_mode & 0o777 == 0o600
+    monkeypatch.setenv("BANCADA_URL", "https://other.example")
+    with pytest.raises(api.Trouble):  # never sent to another address
+        keeping.known()
+    monkeypatch.delenv("BANCADA_URL")
+    path.chmod(0o644)
+    with pytest.raises(api.Trouble):
+        keeping.known()
+    secret = issue(world.owner)
+    monkeypatch.setattr(cli.getpass, "getpass", lambda _prompt: secret)
+    real = api.Portal
+    monkeypatch.setattr(
+        cli, "Portal", lambda url, token, **more: real(url, token, transport=httpx.WSGITransport(app=application))
+    )
+    assert cli.main(["login", URL]) == 0 and keeping.known() == (URL, secret)
