@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections import defaultdict
+from datetime import datetime, timedelta
+
 from django.db import transaction
 from django.utils import timezone
 
@@ -30,3 +34,24 @@ def _record(row: OutsideUse) -> bool:
         memory_mib=round(row.most_mib), since=row.began_at.isoformat(timespec="seconds"),
     )  # fmt: skip
     return True
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Total:
+    """What one user number used outside the queue in a time: GPU-hours, on which nodes."""
+
+    uid: int | None
+    hours: float
+    nodes: tuple[str, ...]
+
+
+def totals(since: datetime) -> list[Total]:
+    """By person, the most first; a use that began before counts from `since` on."""
+    hours: dict[int | None, float] = defaultdict(float)
+    nodes: dict[int | None, set[str]] = defaultdict(set)
+    for row in OutsideUse.objects.filter(seen_at__gte=since).order_by("began_at"):
+        span = (row.ended_at or row.seen_at) - max(row.began_at, since)
+        hours[row.uid] += max(span, timedelta(0)).total_seconds() / 3600
+        nodes[row.uid].add(row.node_name)
+    rows = [Total(uid, spent, tuple(sorted(nodes[uid]))) for uid, spent in hours.items()]
+    return sorted(rows, key=lambda total: -total.hours)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
@@ -20,11 +21,12 @@ from accounts.http import SignedInRequest
 from accounts.models import User
 from cluster.forms import AnnouncementForm, ReasonForm, WindowForm
 from cluster.models import Announcement, Change, Cluster, Gpu, Maintenance, Node, NodeChange
-from cluster.services import announcing, operating
+from cluster.services import announcing, operating, outside
 from jobs.models import Job
 from jobs.services import touched
 from jobs.services.gpus import boxes
 
+OUTSIDE_DAYS = timedelta(days=30)
 ENDED = 10  # windows and announcements that are over, still listed
 
 
@@ -108,10 +110,18 @@ def _desk(request: SignedInRequest, window: WindowForm, announcement: Announceme
     context = {
         "windows": Maintenance.objects.order_by("-starts_at")[:ENDED], "now": timezone.now(),
         "announcements": Announcement.objects.order_by("-starts_at")[:ENDED],
-        "window_form": window, "announcement_form": announcement,
+        "window_form": window, "announcement_form": announcement, **_outside(),
     }  # fmt: skip
     bad = window.errors or announcement.errors
     return render(request, "cluster/operate.html", context, status=422 if bad else 200)
+
+
+def _outside() -> dict[str, Any]:
+    """Who used GPUs outside the queue in the last thirty days, with the logins we know."""
+    found = outside.totals(timezone.now() - OUTSIDE_DAYS)
+    uids = [total.uid for total in found if total.uid is not None]
+    known = User.objects.filter(uid_number__in=uids).values_list("uid_number", "username") if uids else ()
+    return {"outside": found, "outside_hours": sum(total.hours for total in found), "people": dict(known)}
 
 
 @login_required

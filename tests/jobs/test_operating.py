@@ -245,3 +245,17 @@ def test_reasons_of_nodes_are_grouped_with_their_age(bench: Bench, operator: Use
     page = browser(operator).get("/cluster/").content.decode()
     assert page.count("<strong>no power</strong>") == 1 and "3 h ago" in page
     assert "no power" not in browser(bench.user).get("/cluster/").content.decode()
+
+
+def test_totals_of_use_outside_the_queue(bench: Bench, operator: User) -> None:
+    User.objects.filter(pk=bench.user.pk).update(uid_number=20999)
+    now = timezone.now()
+    facts = {"cluster": bench.cluster, "node_name": "gpu01", "seen_at": now}
+    OutsideUse.objects.create(index=0, uid=20999, began_at=now - timedelta(hours=3), ended_at=now, **facts)
+    OutsideUse.objects.create(index=1, uid=20999, began_at=now - timedelta(hours=1), **facts)
+    OutsideUse.objects.create(index=2, uid=None, began_at=now - timedelta(days=40), **facts)
+    first, second = outside.totals(now - timedelta(days=30)), outside.totals(now - timedelta(hours=1))
+    assert [(one.uid, round(one.hours)) for one in first] == [(None, 720), (20999, 4)]
+    assert sum(one.hours for one in second) == pytest.approx(3)
+    page = browser(operator).get("/cluster/operate").content.decode()
+    assert bench.user.username in page and "4.00" in page
