@@ -9,7 +9,7 @@ from ninja import Field, Router, Schema, Status
 from ninja.errors import HttpError
 
 from access import gate
-from access.errors import NotFound
+from access.errors import Refused
 from access.permissions import Permission
 from access.typed import Text
 from accounts.models import User
@@ -98,7 +98,7 @@ def in_force(request: HttpRequest) -> dict[str, Any]:
 def change(request: HttpRequest, asked: DictionaryIn) -> Status[dict[str, Any]]:
     """Make the next version; a 409 where somebody else has made one since `base`."""
     if not gate.site_can(request.user, Permission.CLUSTER_OPERATE):
-        raise NotFound(Permission.CLUSTER_OPERATE, "jobs.dictionaryversion", {})
+        raise Refused(Permission.CLUSTER_OPERATE, "jobs.dictionaryversion", {})
     text = dictionary.written(Entry(one.kind, one.old, one.new) for one in asked.entries)
     try:
         made = dictionary.change(

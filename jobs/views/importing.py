@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -77,10 +77,19 @@ def _files(request: SignedInRequest) -> list[tuple[str, str]]:
 @require_GET
 def listed(request: SignedInRequest) -> HttpResponse:
     """What was brought and not asked for: ready, with a question, or refused and why."""
-    rows = list(itertools.islice(drafts.mine(request.user), MOST_SHOWN))
+    rows = _placed(request, drafts.mine(request.user)[:MOST_SHOWN])
     for row in rows:
         row.why = [one.said for one in drafts.findings(row) if one.became in (Became.REFUSED, Became.QUESTION)]  # type: ignore[attr-defined]
     return render(request, "jobs/drafts.html", {"rows": rows, "ready": [row for row in rows if row.state == "ready"]})
+
+
+def _placed(request: SignedInRequest, rows: Iterable[Draft]) -> list[Draft]:
+    """With the title of the project, where the person may still submit to it: their files stay theirs."""
+    may = set(gate.allowing(Project.objects.all(), request.user, Permission.JOB_SUBMIT).values_list("pk", flat=True))
+    found = list(rows)
+    for row in found:
+        row.where = row.project.title if row.project_id in may else ""  # type: ignore[attr-defined]
+    return found
 
 
 def fetch(request: SignedInRequest, pk: str) -> Draft:
@@ -100,6 +109,7 @@ def draft(request: SignedInRequest, pk: str) -> HttpResponse:
     if request.method == "POST":
         drafts.read_again(draft=one, undone=[key.replace("\x00", "") for key in request.POST.getlist("undone")])
         return redirect("jobs:draft", one.pk)
+    _placed(request, [one])
     found = drafts.findings(one)
     replaced = {finding.key: finding for finding in found if finding.key}
     context = {
