@@ -17,6 +17,7 @@ urlpatterns = [
     path("<uuid:pk>/tasks/<int:number>", tasks.task, name="task"),
     path("<uuid:pk>/chain", one.chain, name="chain"),
     path("<uuid:pk>/curves", curves.part, name="curves"),
+    path("views", lists.save_view, name="save_view"),
     path("acts", acts.several, name="several"),
     path("import", importing.bring, name="import"),
     path("drafts", importing.listed, name="drafts"),

@@ -101,6 +101,7 @@ GRANTS: dict[str, dict[str, str]] = {
     "jobs_run": {WEB: READ, WORK: READ, SLURM: WRITE},
     "jobs_report": {WEB: READ, WORK: READ, SLURM: WRITE},
     "jobs_metricpattern": {WEB: WRITE, WORK: READ, SLURM: READ},
+    "jobs_savedview": {WEB: FULL, WORK: READ},
     "jobs_star": {WEB: FULL, WORK: READ},
     "jobs_intent": {WEB: APPEND, WORK: READ, SLURM: WRITE},
 }

@@ -7,6 +7,7 @@ from jobs.models.job import Job, JobQuerySet, Phase, Source
 from jobs.models.pattern import MetricPattern
 from jobs.models.report import Report
 from jobs.models.star import Star
+from jobs.models.view import SavedView
 
 __all__ = [
     "DictionaryVersion",
@@ -23,6 +24,7 @@ __all__ = [
     "Phase",
     "Report",
     "Run",
+    "SavedView",
     "Source",
     "Star",
 ]  # fmt: skip

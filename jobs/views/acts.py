@@ -78,6 +78,8 @@ def several(request: SignedInRequest) -> HttpResponse:
     """What the act does to each of the chosen jobs; with `sure`, it is done."""
     wanted, ids = _act(request), _ids(request)
     back = _back(request)
+    if request.POST.get("act") == "compare":
+        return _compare(request, ids, back)
     if wanted is None or not ids:
         messages.info(request, _("Choose jobs and what is to be done with them."))
         return redirect(back)
@@ -86,6 +88,13 @@ def several(request: SignedInRequest) -> HttpResponse:
         return redirect(back)
     rows = acts.preview(ids=ids, act=wanted, by=request.user)
     return render(request, "jobs/acts.html", _context(wanted, rows, back))
+
+
+def _compare(request: SignedInRequest, ids: list[UUID], back: str) -> HttpResponse:
+    if len(ids) not in (1, 2):
+        messages.info(request, _("Choose two jobs to compare."))
+        return redirect(back)
+    return redirect(f"{reverse('jobs:compare')}?a={ids[-1]}" + (f"&b={ids[0]}" if len(ids) == 2 else ""))
 
 
 def _context(wanted: Act, rows: list[Any], back: str) -> dict[str, Any]:

@@ -1,25 +1,34 @@
-"""The list of jobs and the cluster page, which shows its jobs."""
+"""The list of jobs: its filters, the views of it that a person keeps."""
 
 from __future__ import annotations
 
+from datetime import date, datetime, timedelta
 from functools import cache, partial
 from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
-from django.db.models import Subquery
-from django.http import HttpResponse
-from django.shortcuts import render
-from django.views.decorators.http import require_safe
+from django.db.models import Exists, OuterRef, Subquery
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.dateparse import parse_date
+from django.views.decorators.http import require_POST, require_safe
 
 from access import gate
+from access.ids import first_at
 from access.permissions import Permission
 from accounts.http import SignedInRequest
 from accounts.models import User
-from jobs.models import Job, JobQuerySet
+from cluster.models import PARTITIONS
+from jobs.acts import OF_MANY
+from jobs.models import Job, JobQuerySet, SavedView, Star
 from jobs.states import State
 from projects.models import Project
 
+WHOSE = ("mine", "all", "starred")
+MORE = ("person", "gpu", "since", "until", "archived")  # filters behind the first ones
 PAGE = 50
 OF_NODE = 500  # running jobs the cluster page reads at the most
 
@@ -34,6 +43,11 @@ def jobs(request: SignedInRequest) -> HttpResponse:
         "jobs": rows[:PAGE],
         "older": rows[PAGE - 1].pk if len(rows) > PAGE else None,
         "states": State.choices,
+        "gpu_types": gpu_types(),
+        "acts": OF_MANY,
+        "moves": any(row.is_open for row in rows) and not asked["before"],
+        "narrowed": any(asked[name] for name in MORE),
+        "views": list(SavedView.objects.filter(user=request.user)[: SavedView.MOST]),
     }
     return render(request, "jobs/_table.html" if request.htmx else "jobs/list.html", context)
 
@@ -43,12 +57,29 @@ def asked_of(request: SignedInRequest) -> dict[str, Any]:
     get = request.GET.get
     whose = get("whose", "mine")
     return {
-        "project_code": get("project", "")[:40].replace("\x00", ""),
+        "project_code": _word(get("project", ""), 40),
         "state": get("state") if get("state") in (*State.values, "open") else "",
-        "whose": whose if whose in ("mine", "all") else "mine",
+        "whose": whose if whose in WHOSE else "mine",
+        "person": _word(get("person", ""), 64),
+        "gpu": _word(get("gpu", ""), 40),
+        "since": _day(get("since", "")),
+        "until": _day(get("until", "")),
+        "archived": get("archived") == "yes",
         "q": get("q", "")[:64],
         "before": _uuid(get("before", "")),
     }
+
+
+def _word(text: str, most: int) -> str:
+    return text[:most].replace("\x00", "").strip()
+
+
+def _day(text: str) -> date | None:
+    """2026-03-12; what is no day counts as not given."""
+    try:
+        return parse_date(text)
+    except ValueError:
+        return None
 
 
 def _uuid(text: str) -> UUID | None:
@@ -62,14 +93,14 @@ def _rows(user: User, asked: dict[str, Any]) -> list[Job]:
     """One more than a page."""
     values, under_way = _values(user, asked), asked["state"] == "open"
     if "text" in values:  # it is looked for inside the name: no statement of one shape
-        rows = gate.allowing(_narrowed(under_way, **values), user, Permission.JOB_VIEW)
+        rows = gate.allowing(_narrowed(under_way, asked["archived"], **values), user, Permission.JOB_VIEW)
         return list(rows[: PAGE + 1])
-    return _listing(frozenset(values), under_way).allowing(user, Permission.JOB_VIEW, **values)
+    return _listing(frozenset(values), under_way, asked["archived"]).allowing(user, Permission.JOB_VIEW, **values)
 
 
 def narrowed_as(user: User, asked: dict[str, Any]) -> JobQuerySet:
     """All the rows of a list so filtered, not yet narrowed to what the person may see."""
-    return _narrowed(asked["state"] == "open", **_values(user, asked | {"before": None}))
+    return _narrowed(asked["state"] == "open", asked["archived"], **_values(user, asked | {"before": None}))
 
 
 def _values(user: User, asked: dict[str, Any]) -> dict[str, Any]:
@@ -83,20 +114,57 @@ def _values(user: User, asked: dict[str, Any]) -> dict[str, Any]:
         "number": number,
         "text": "" if number else text,
         "before": asked["before"],
+        "starred": user.pk if asked["whose"] == "starred" else None,
+        "person": asked["person"],
+        "gpu": asked["gpu"],
+        "since": _first_of(asked["since"]),
+        "until": _first_of(asked["until"] and asked["until"] + timedelta(days=1)),
     }
     return {name: value for name, value in values.items() if value}
 
 
+def _first_of(day: date | None) -> UUID | None:
+    """Ids sort by time: the lowest of a day's, on the site's clock."""
+    return first_at(timezone.make_aware(datetime.combine(day, datetime.min.time())).timestamp()) if day else None
+
+
 @cache
-def _listing(_names: frozenset[str], under_way: bool) -> gate.Listing[Job]:
+def _listing(_names: frozenset[str], under_way: bool, archived: bool) -> gate.Listing[Job]:
     """The list by these filters, whatever their values."""
-    return gate.Listing(partial(_narrowed, under_way), most=PAGE + 1)
+    return gate.Listing(partial(_narrowed, under_way, archived), most=PAGE + 1)
 
 
-def _narrowed(under_way: bool, **values: Any) -> JobQuerySet:
-    fields = {"owner": "owner", "state": "state", "number": "slurm_job_id", "text": "name__icontains"}
+def _narrowed(under_way: bool, archived: bool, **values: Any) -> JobQuerySet:
+    fields = {
+        "owner": "owner", "state": "state", "number": "slurm_job_id", "text": "name__icontains",
+        "person": "owner_login", "gpu": "gpu_type", "since": "pk__gte", "until": "pk__lt",
+    }  # fmt: skip
     rows = Job.objects.lines().filter(**{fields[name]: value for name, value in values.items() if name in fields})
     if "project" in values:
         project = Project.objects.filter(code=values["project"]).values("pk")[:1]
         rows = rows.filter(project=Subquery(project))  # as one value, so that the rows come by their index
+    if "starred" in values:
+        rows = rows.filter(Exists(Star.objects.filter(job=OuterRef("pk"), user=values["starred"])))
+    if not archived and "starred" not in values:
+        rows = rows.filter(archived_at=None)
     return (rows.open() if under_way else rows).before(values.get("before"))
+
+
+def gpu_types() -> list[str]:
+    """Those of the cluster's partitions."""
+    return sorted({name for row in PARTITIONS.all() for name in row.gpu_types})
+
+
+@login_required
+@require_POST
+def save_view(request: SignedInRequest) -> HttpResponse:
+    """Keep the filters of an address under a name, or take one away."""
+    name, query = _word(request.POST.get("name", ""), 60), request.POST.get("query", "")[:500]
+    if request.POST.get("remove"):
+        SavedView.objects.filter(user=request.user, name=name).delete()
+        return redirect("jobs:list")
+    kept = QueryDict(query.replace("\x00", ""), mutable=True)
+    kept.pop("before", None)
+    if name and SavedView.objects.filter(user=request.user).exclude(name=name).count() < SavedView.MOST:
+        SavedView.objects.update_or_create(user=request.user, name=name, defaults={"query": kept.urlencode()[:500]})
+    return redirect(f"{reverse('jobs:list')}?{kept.urlencode()}")

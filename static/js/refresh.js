@@ -6,7 +6,7 @@ function tick() {
   const now = performance.now();
   for (const part of document.querySelectorAll("[data-refresh]")) {
     const due = (since.get(part) ?? since.set(part, now).get(part)) + Number(part.dataset.refresh) * 1000;
-    if (now < due || part.contains(document.activeElement)) continue;  // not under somebody's hands
+    if (now < due || part.contains(document.activeElement) || part.querySelector("input:checked")) continue;  // not under somebody's hands
     since.set(part, now);
     part.dispatchEvent(new CustomEvent("refresh"));
   }

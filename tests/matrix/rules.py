@@ -207,6 +207,7 @@ PAGES = [
     *page("jobs:task", "GET", "job_view", "log_read", 404, pk="job", args={"number": "1"}),
     *page("jobs:act", "POST", "job_view", "", 302, pk="job", body={"act": "star"}),
     *page("jobs:label", "POST", "job_view", "job_cancel", 302, pk="job", body={"alias": "x", "note": ""}),
+    *page("jobs:save_view", "POST", SIGNED_IN, ok=302, body={"name": "x", "query": "state=failed"}),
     *page("jobs:several", "POST", SIGNED_IN, ok=302),
     *page("jobs:cancel", "POST", "job_view", "job_cancel", 302, pk="job"),
     *page("jobs:files", "GET", "job_view", "log_read", pk="job"),

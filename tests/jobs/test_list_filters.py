@@ -1,0 +1,73 @@
+"""The list's filters, saved views, the archive and the star."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from jobs.models import Job, SavedView
+from jobs.services import acts
+from jobs.states import Phase, State
+from tests.factories import make_member
+from tests.jobs.conftest import Bench
+from tests.pages import signed_in
+
+EN = {"Accept-Language": "en"}
+
+
+@pytest.fixture
+def jobs(bench: Bench) -> list[Job]:
+    """Three of one person, one of another."""
+    made = [bench.submit(name=name) for name in ("alpha", "beta", "gamma")]
+    other = Bench.__new__(Bench)
+    other.__dict__.update(bench.__dict__)
+    other.user = make_member(bench.project)
+    return [*made, other.submit(name="delta", gpus=0)]
+
+
+def shown(bench: Bench, query: str) -> set[str]:
+    page = signed_in(bench.user).get(f"/jobs/?{query}", headers=EN).content.decode()
+    return {name for name in ("alpha", "beta", "gamma", "delta") if f">{name}</a>" in page}
+
+
+def test_whose_and_by_whom(bench: Bench, jobs: list[Job]) -> None:
+    assert shown(bench, "") == {"alpha", "beta", "gamma"}
+    assert shown(bench, "whose=all") == {"alpha", "beta", "gamma", "delta"}
+    assert shown(bench, f"whose=all&person={jobs[3].owner_login}") == {"delta"}
+    acts.star(job=jobs[3], by=bench.user)
+    assert shown(bench, "whose=starred") == {"delta"}
+
+
+def test_gpu_type_and_days(bench: Bench, jobs: list[Job]) -> None:
+    today = timezone.localdate()
+    assert shown(bench, "whose=all&gpu=a100") == {"alpha", "beta", "gamma"}
+    assert shown(bench, f"since={today}&until={today}") == {"alpha", "beta", "gamma"}
+    assert shown(bench, f"since={today + timedelta(days=1)}") == set()
+    assert shown(bench, f"until={today - timedelta(days=1)}") == set()
+    assert shown(bench, "since=2026-02-31&until=nonsense") == {"alpha", "beta", "gamma"}
+
+
+def test_the_archive_is_out_of_the_way(bench: Bench, jobs: list[Job]) -> None:
+    Job.objects.filter(pk=jobs[0].pk).update(phase=Phase.REFUSED, state=State.REFUSED)
+    acts.archive(job=jobs[0], by=bench.user)
+    assert shown(bench, "") == {"beta", "gamma"}
+    assert shown(bench, "archived=yes") == {"alpha", "beta", "gamma"}
+
+
+def test_views_are_kept_by_name_and_are_ones_own(bench: Bench, jobs: list[Job]) -> None:
+    client = signed_in(bench.user)
+    client.post("/jobs/views", {"name": "mine failed", "query": "state=failed&before=x"})
+    assert SavedView.objects.get().query == "state=failed"
+    assert "mine failed" in client.get("/jobs/", headers=EN).content.decode()
+    assert "mine failed" not in signed_in(jobs[3].owner).get("/jobs/", headers=EN).content.decode()
+    client.post("/jobs/views", {"name": "mine failed", "remove": "yes"})
+    assert not SavedView.objects.exists()
+
+
+def test_two_chosen_are_compared(bench: Bench, jobs: list[Job]) -> None:
+    client = signed_in(bench.user)
+    answer = client.post("/jobs/acts", {"act": "compare", "job": [str(jobs[1].pk), str(jobs[0].pk)]})
+    assert answer["Location"] == f"/jobs/compare?a={jobs[0].pk}&b={jobs[1].pk}"
+    assert client.post("/jobs/acts", {"act": "compare"})["Location"] == "/jobs/"
