@@ -1,0 +1,124 @@
+"""A job's GPUs in a real browser, through agents, simulated driver and Prometheus: live, idle, lost, told at the end."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import time
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.portal import ROOT, address, card, sign_in, submit
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+
+WORK = """#!/bin/bash
+echo "{scene}" > /srv/var/run/scenes/$SLURM_JOB_ID
+for n in $(seq 1 {seconds}); do echo "$(date -u +%H:%M:%S) step $n"; sleep 1; done
+"""
+
+
+@pytest.fixture
+def person(browser: Browser) -> Iterator[object]:
+    """Opens a page of a new browser context, signed in."""
+    opened = []
+
+    def open_as(user: str) -> Page:
+        context = browser.new_context(viewport={"width": 1440, "height": 900}, locale="en-US")
+        opened.append(context)
+        page = context.new_page()
+        sign_in(page, user)
+        return page
+
+    yield open_as
+    for context in opened:
+        context.close()
+
+
+def in_database(statement: str) -> None:
+    """As the database's owner, inside the stack."""
+    words = [
+        "python3",
+        "-m",
+        "stack",
+        "exec",
+        "--var",
+        str(card()["var"]),
+        "--",
+        "runuser",
+        "-u",
+        "bancada-postgres",
+        "--",
+    ]
+    done = subprocess.run([*words, "psql", "-h", "/srv/var/run/pg", "-U", "postgres", "-d", "bancada", "-c", statement],
+                          cwd=ROOT, capture_output=True, text=True)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+def until(page: Page, path: str, text: str, seconds: float) -> None:
+    """Load it anew until it says this."""
+    deadline = time.monotonic() + seconds
+    while True:
+        page.goto(address(path))
+        if re.search(text, page.inner_text("main")):
+            return
+        assert time.monotonic() < deadline, page.inner_text("main")
+        page.wait_for_timeout(3000)
+
+
+def test_gpus_are_live_idle_and_told_at_the_end_and_nobody_elses(person) -> None:
+    davi = person("davi")
+    path = submit(davi, name="gpus", script=WORK.format(scene="busy idle throttled", seconds=75), gpus=3)
+    until(davi, path, "GPU 2", 60)
+    davi.goto(address(f"{path}?tab=gpus"))
+    legend = davi.locator("[data-part=legend]")
+    expect(legend).to_contain_text(re.compile(r"GPU 0: [5-9]\d"), timeout=20_000)
+    expect(legend).to_contain_text("GPU 1: 0 %")
+    expect(davi.locator("[data-part=said]")).to_have_text("Live, a reading every second.")
+    first = legend.inner_text()
+    expect(legend).not_to_have_text(first, timeout=4000)
+    expect(davi.locator(".plot canvas")).to_have_count(4)
+    _the_moment(davi)
+    _nobody_elses(person("gabi"), path)
+    in_database(
+        "UPDATE cluster_gpu SET idle_since = now() - interval '22 minutes' WHERE utilization = 0 AND slurm_jobs <> '{}'"
+    )
+    davi.goto(address(path))
+    expect(davi.locator("#job-gpus")).to_contain_text("idle for 22 min")
+    expect(davi.locator("#job-gpus")).to_contain_text("hot")
+    expect(davi.locator(".tabs")).to_contain_text("1 idle")
+    until(davi, f"{path}?tab=gpus", "Next time", 150)
+    report = davi.locator("#gpu-report")
+    expect(report).to_contain_text("Of its 3 GPUs these did nothing: 1. Ask for 2 next time")
+    expect(davi.get_by_role("table")).to_contain_text("Longest idle")
+
+
+def _the_moment(page: Page) -> None:
+    """A click on a moment of the chart leads to the line of the output."""
+    box = page.locator(".plot .u-over").first.bounding_box()
+    assert box
+    page.mouse.click(box["x"] + box["width"] * 0.9, box["y"] + box["height"] / 2)
+    found = page.locator("[data-part=moment] a")
+    expect(found).to_have_text(re.compile(r"\d\d:\d\d(:\d\d)?: line \d+ of the output"), timeout=10_000)
+    assert re.search(r"#L\d+", found.get_attribute("href") or "")
+
+
+def _nobody_elses(page: Page, path: str) -> None:
+    """A member of another project sees that the GPUs are taken, and no more."""
+    for where in (path, f"{path}/gpus", f"{path}?tab=gpus", f"/api/v1{path}/gpus", f"/api/v1{path}/gpus/summary"):
+        assert page.request.get(address(where)).status == 404, where
+    page.goto(address("/cluster/"))
+    boxes = page.locator("svg.boxes").evaluate_all("all => all.map((one) => one.getAttribute('aria-label')).join(' ')")
+    assert "of others" in boxes and "yours" not in boxes
+    assert "davi" not in page.inner_text("main")
+
+
+def test_a_lost_card_is_shown_as_failing(person) -> None:
+    davi = person("davi")
+    path = submit(davi, name="lost", script=WORK.format(scene="lost", seconds=60), gpus=1)
+    until(davi, path, "failing", 60)
+    davi.goto(address("/cluster/"))
+    label = davi.locator("svg.boxes[aria-label*='failing']")
+    expect(label).to_have_count(1)
