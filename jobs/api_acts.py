@@ -15,7 +15,7 @@ from accounts.models import User
 from jobs.acts import OF_MANY, Act
 from jobs.api_schemas import JobOut, job_out
 from jobs.models import Job
-from jobs.services import acts, reading, recalling
+from jobs.services import acts, reading, recalling, waiting
 from jobs.services.acts import many
 
 router = Router()
@@ -68,6 +68,17 @@ class ManifestOut(Schema):
     repositories: list[dict[str, Any]]
 
 
+class WhyOut(Schema):
+    """`waits` is false, and the rest empty, for a job that does not wait or of which Slurm gives no reason."""
+
+    waits: bool
+    reason: str
+    sentence: str
+    who: str
+    hint: str
+    numbers: list[str]
+
+
 class LabelAsked(Schema):
     """What is left out stays as it is; an empty name is the one it was asked for by."""
 
@@ -99,6 +110,20 @@ def job_manifest(request: HttpRequest, pk: UUID) -> dict[str, Any]:
     """Request, script by digest, software, GPUs and driver, code with what was not committed, data and variables."""
     found = recalling.told(reading.fetch(request.user, pk))
     return {"noted": found.noted, "lines": found.lines, "repositories": found.repositories}
+
+
+@router.get("/{uuid:pk}/why", response=WhyOut, operation_id="job_why")
+def job_why(request: HttpRequest, pk: UUID) -> dict[str, Any]:
+    """Why it waits: in plain words, with the numbers of this moment, who can change it and what to try."""
+    rows = Job.objects.with_names()
+    found = waiting.why(gate.fetch(rows, request.user, Permission.JOB_VIEW, pk=pk))
+    if found is None:
+        return {"waits": False, "reason": "", "sentence": "", "who": "", "hint": "", "numbers": []}
+    reason = found.reason
+    return {
+        "waits": True, "reason": reason.code, "sentence": str(reason.sentence), "who": str(reason.who),
+        "hint": str(reason.hint), "numbers": [str(said) for said in found.numbers],
+    }  # fmt: skip
 
 
 @router.patch("/{uuid:pk}", response=JobOut, operation_id="label_job")

@@ -15,6 +15,7 @@ urlpatterns = [
     path("<uuid:pk>/tasks", tasks.act, name="tasks_act"),
     path("<uuid:pk>/tasks.csv", tasks.csv, name="tasks_csv"),
     path("<uuid:pk>/tasks/<int:number>", tasks.task, name="task"),
+    path("<uuid:pk>/why", one.why, name="why"),
     path("<uuid:pk>/chain", one.chain, name="chain"),
     path("<uuid:pk>/curves", curves.part, name="curves"),
     path("views", lists.save_view, name="save_view"),

@@ -30,7 +30,6 @@ from projects.models import Project
 WHOSE = ("mine", "all", "starred")
 MORE = ("person", "gpu", "since", "until", "archived")  # filters behind the first ones
 PAGE = 50
-OF_NODE = 500  # running jobs the cluster page reads at the most
 
 
 @login_required
@@ -115,7 +114,7 @@ def _values(user: User, asked: dict[str, Any]) -> dict[str, Any]:
         "text": "" if number else text,
         "before": asked["before"],
         "starred": user.pk if asked["whose"] == "starred" else None,
-        "person": asked["person"],
+        "login": asked["person"],
         "gpu": asked["gpu"],
         "since": _first_of(asked["since"]),
         "until": _first_of(asked["until"] and asked["until"] + timedelta(days=1)),
@@ -137,7 +136,7 @@ def _listing(_names: frozenset[str], under_way: bool, archived: bool) -> gate.Li
 def _narrowed(under_way: bool, archived: bool, **values: Any) -> JobQuerySet:
     fields = {
         "owner": "owner", "state": "state", "number": "slurm_job_id", "text": "name__icontains",
-        "person": "owner_login", "gpu": "gpu_type", "since": "pk__gte", "until": "pk__lt",
+        "login": "owner_login", "gpu": "gpu_type", "since": "pk__gte", "until": "pk__lt",
     }  # fmt: skip
     rows = Job.objects.lines().filter(**{fields[name]: value for name, value in values.items() if name in fields})
     if "project" in values:

@@ -27,7 +27,7 @@ from audit.models import AuditEvent
 from jobs import reasons
 from jobs.acts import possible
 from jobs.models import Job, Run, Star
-from jobs.services import acts, afterwards, chaining, data
+from jobs.services import acts, afterwards, chaining, data, waiting
 from jobs.services.gpus import showing
 from jobs.states import State
 from jobs.views import tasks
@@ -147,6 +147,13 @@ def after(request: SignedInRequest, pk: UUID) -> HttpResponse:
 def chain(request: SignedInRequest, pk: UUID) -> HttpResponse:
     """The chain it stands in; nothing where it stands alone."""
     return render(request, "jobs/_chain.html", {"chain": chaining.of(_job(request, pk), request.user)})
+
+
+@login_required
+@require_safe
+def why(request: SignedInRequest, pk: UUID) -> HttpResponse:
+    """The numbers behind why it waits."""
+    return render(request, "jobs/_why_numbers.html", {"why": waiting.why(_job(request, pk))})
 
 
 def _events(request: SignedInRequest, job: Job, rights: Collection[str]) -> list[AuditEvent]:

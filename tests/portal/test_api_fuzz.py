@@ -55,6 +55,7 @@ OPERATIONS = (
     "act_on_jobs",
     "label_job",
     "job_manifest",
+    "job_why",
     "cluster",
     "audit_events",
     "audit_access",

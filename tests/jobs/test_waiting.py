@@ -1,0 +1,103 @@
+"""Why a job waits, with numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone, translation
+
+from cluster.models import Node, Partition
+from jobs.models import Job, Phase
+from jobs.services import waiting
+from jobs.states import State
+from tests.jobs.conftest import Bench
+from tests.pages import signed_in
+
+
+@pytest.fixture(autouse=True)
+def in_english() -> Iterator[None]:
+    with translation.override("en"):
+        yield
+
+
+def waits(bench: Bench, reason: str, **changes: object) -> Job:
+    job = bench.submit(**changes)
+    Job.objects.filter(pk=job.pk).update(phase=Phase.HANDING)
+    Job.objects.filter(pk=job.pk).update(phase=Phase.ACCEPTED, state=State.WAITING, reason=reason)
+    return Job.objects.select_related("allocation", "project", "owner").get(pk=job.pk)
+
+
+def running(bench: Bench, minutes_left: int, gpus: int = 4) -> None:
+    job = bench.submit()
+    began = timezone.now() - timedelta(minutes=60 - minutes_left)
+    Job.objects.filter(pk=job.pk).update(phase=Phase.HANDING)
+    Job.objects.filter(pk=job.pk).update(
+        phase=Phase.ACCEPTED, state=State.RUNNING, started_at=began, allocated_gpus=gpus
+    )
+
+
+def said(job: Job) -> str:
+    found = waiting.why(job)
+    return " ".join(str(one) for one in found.numbers) if found else ""
+
+
+def test_gpus_at_once_of_the_allocation(db: None) -> None:
+    bench = Bench(gpus_at_once=8)
+    running(bench, 30)
+    running(bench, 20)
+    job = waits(bench, "QOSGrpGRES")
+    assert said(job) == "The allocation uses 8 of 8 GPUs. 2 jobs end within 40 minutes."
+
+
+def test_the_next_end_where_none_is_soon(bench: Bench) -> None:
+    running(bench, 59)
+    assert "The next one ends in 59 minutes at the latest." in said(waits(bench, "AssocGrpGRES"))
+
+
+def test_hours_left(db: None) -> None:
+    bench = Bench(gpu_minutes=6000)
+    assert said(waits(bench, "QOSGrpGRESMinutes")) == (
+        "It could use 2.0 GPU-hours. 100.0 of 100 GPU-hours of the allocation are left."
+    )
+
+
+def test_one_persons_share(bench: Bench) -> None:
+    running(bench, 30)
+    assert "This person's jobs use 4 GPUs." in said(waits(bench, "QOSMaxGRESPerUser"))
+
+
+def test_the_partition(bench: Bench) -> None:
+    names = Partition.objects.get(name="gpu").node_names or ["gpu01", "gpu02"]
+    Partition.objects.filter(name="gpu").update(node_names=names)
+    Node.objects.filter(name__in=names).delete()
+    for place, name in enumerate(names):
+        Node.objects.create(
+            cluster=bench.cluster,
+            name=name,
+            states=["DOWN"] if place else ["MIXED"],
+            gpu_types={"a100": 4},
+            gpus_allocated=3,
+        )
+    waits(bench, "Resources")
+    numbers = said(waits(bench, "Resources"))
+    assert f"1 of {4 * len(names)} GPUs of the partition are free; it asks for 2." in numbers
+    assert "1 job asked for earlier waits too." in numbers
+
+
+def test_what_was_asked_for(bench: Bench) -> None:
+    assert "4 of its 9 tasks run at once." in said(waits(bench, "JobArrayTaskLimit", array="1-9%4", gpus=0))
+    later = (timezone.now() + timedelta(hours=2)).isoformat()
+    assert "It asked not to start before" in said(waits(bench, "BeginTime", begin=later))
+
+
+def test_what_does_not_wait_has_no_why(bench: Bench) -> None:
+    assert waiting.why(bench.submit()) is None
+
+
+def test_the_part_of_the_page(bench: Bench) -> None:
+    running(bench, 30)
+    job = waits(bench, "QOSGrpGRES")
+    page = signed_in(bench.user).get(f"/jobs/{job.pk}/why", headers={"Accept-Language": "en"}).content.decode()
+    assert "The allocation uses 4" in page
