@@ -65,7 +65,7 @@ def _files(request: SignedInRequest) -> list[tuple[str, str]]:
     uploads = request.FILES.getlist("files")
     if len(uploads) > drafts.MOST_FILES:
         raise drafts.TooMany(_("At most %(n)d files at once.") % {"n": drafts.MOST_FILES})
-    pasted = request.POST.get("text", "")
+    pasted = request.POST.get("text", "").replace("\r\n", "\n")  # so browsers send every line
     found = [(_("pasted"), drafts.decoded(_("pasted"), pasted.encode()))] if pasted.strip() else []
     for one in uploads:
         name = (one.name or "script").replace("\x00", "")
@@ -114,7 +114,7 @@ def draft(request: SignedInRequest, pk: str) -> HttpResponse:
     replaced = {finding.key: finding for finding in found if finding.key}
     context = {
         "one": one, "findings": found, "replaced": list(replaced.values()), "undone": set(one.undone),
-        "fields": [(name, value) for name, value in one.fields.items() if name != "script"],
+        "fields": [(name, str(value)) for name, value in one.fields.items() if name != "script"],
     }  # fmt: skip
     return render(request, "jobs/draft.html", context)
 

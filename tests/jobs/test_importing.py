@@ -124,6 +124,11 @@ def test_what_is_undone_stays_and_says_what_it_would_be() -> None:
     ]  # fmt: skip
 
 
+def test_a_replacement_names_the_line_of_the_file() -> None:
+    found = imported("#SBATCH -p gpu", "#SBATCH -t 5", "true", "module load cuda/10").findings
+    assert [one.line for one in found if one.key == "module:cuda/10"] == [5]
+
+
 def test_a_working_directory_inside_the_project_becomes_a_line() -> None:
     assert "cd -- '/srv/projects/visao/sub' || exit\nsrun" in fields("#SBATCH -p gpu -D sub")["script"]
     assert "cd --" not in fields("#SBATCH -p gpu -D /srv/projects/visao")["script"]

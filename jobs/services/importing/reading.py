@@ -50,9 +50,8 @@ class Reader:
         self.findings += amounts.findings
         self._choose_partition()
         first = self._plain()
-        body = scripts.without_directives(self.script, first)
-        lines, replaced = self.dictionary.body(body.split("\n"))
-        self.fields |= scripts.ours(self.script) | {"script": "\n".join(lines)}
+        rest, replaced = self.dictionary.body(self.script.lines, self.script.header)
+        self.fields |= scripts.ours(self.script) | {"script": scripts.without_directives(self.script, first, rest)}
         found = sorted([*self.findings, *replaced], key=lambda one: one.line)
         return Imported(self.fields, tuple(found))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 
 from django.utils.translation import gettext as _
@@ -55,16 +55,15 @@ class Dictionary:
                 return one.new + path[len(one.old) :], one
         return path, None
 
-    def body(self, lines: list[str]) -> tuple[list[str], list[Finding]]:
-        """Modules and path prefixes in the lines of the script. One that was undone is found, and left as it is."""
-        found = list[Finding]()
-        for number, line in enumerate(lines, 1):
+    def body(self, lines: Sequence[str], header: int) -> tuple[list[str], list[Finding]]:
+        """Modules and path prefixes in the lines behind the header. One that was undone is found, and left as it is."""
+        found, rest = list[Finding](), list[str]()
+        for number, line in enumerate(lines[header:], header + 1):
             for one, after in self._of_line(line):
-                if one.key not in self.undone:
-                    line = after
+                line = line if one.key in self.undone else after
                 found.append(finding(number, one, undone=one.key in self.undone))
-            lines[number - 1] = line
-        return lines, found
+            rest.append(line)
+        return rest, found
 
     def _of_line(self, line: str) -> Iterator[tuple[Entry, str]]:
         """Each entry that says something of the line, and the line with it, one after the other."""

@@ -19,16 +19,15 @@ OURS = ("allocation", "datasets", "environment", "after", "preset", "software", 
 _OURS = re.compile(rf"#BANCADA ({'|'.join(OURS)})=(.*)")
 
 
-def without_directives(script: Script, first: str = "") -> str:
+def without_directives(script: Script, first: str, rest: list[str]) -> str:
     """The lines that run, unchanged. What was read as a field is taken out, and what has no effect here stays as
     `##SBATCH`, which neither sbatch nor a second import reads; so do lines that were refused.
 
-    `first` is put before the first command.
+    `first` is put before the first command; `rest` are the lines from there on.
     """
     kept = [
         line for number, line in enumerate(script.lines[: script.header], 1) for line in _header(script, number, line)
     ]
-    rest = list(script.lines[script.header :])
     if rest and rest[0] == GUARD:
         rest = rest[1:]
     return "\n".join([*kept, *([first] if first else []), *rest])
