@@ -117,15 +117,28 @@ def free_boxes(found: Sequence[Box]) -> int:
 @register.filter
 def box_words(box: Box) -> str:
     """One GPU in words: "GPU 3: yours, 97 %, hot"."""
+    words = [box_state(box)]
+    if box.row is not None and box.row.utilization is not None and box.kind not in ("free", "off"):
+        words.insert(1, percent(box.row.utilization))
+    return _("GPU %(name)s: %(words)s") % {"name": box.index, "words": ", ".join(words)}
+
+
+@register.filter
+def box_state(box: Box) -> str:
+    """Whose it is, and whether it is well: "yours, hot"."""
     kinds = {
-        "mine": _("yours"), "seen": _("of your projects"), "busy": _("of others"), "free": _("free"),
+        "mine": _("yours"), "seen": _("in use"), "busy": _("of others"), "free": _("free"),
         "off": _("out of service"), "outside": _("in use outside the queue"),
     }  # fmt: skip
-    words = [kinds[box.kind]]
-    if box.row is not None and box.row.utilization is not None and box.kind not in ("free", "off"):
-        words.append(percent(box.row.utilization))
-    words += [_("failing")] if box.is_failing else [_("hot or held down")] if box.is_hot else []
-    return _("GPU %(name)s: %(words)s") % {"name": box.index, "words": ", ".join(words)}
+    marks = [_("failing")] if box.is_failing else [_("hot or held down")] if box.is_hot else []
+    return ", ".join([kinds[box.kind], *marks])
+
+
+@register.filter
+def reasons(found: Sequence[str]) -> str:
+    """What holds clocks down, in words."""
+    words = {"power": _("power"), "thermal": _("heat"), "hardware": _("hardware"), "other": _("other reasons")}
+    return ", ".join(words[one] for one in found if one in words)
 
 
 @register.filter

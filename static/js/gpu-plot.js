@@ -12,7 +12,7 @@ const token = (name) => getComputedStyle(document.documentElement).getPropertyVa
 // MiB are shown as GB; the rest as it is.
 export function shownAs(unit, value) {
   if (value === null) return "–";
-  return unit === "MiB" ? `${numbers.format(value / 1024)} GB` : `${numbers.format(value)} ${unit}`;
+  return unit === "MiB" ? `${numbers.format(value / 1024)} GB` : `${numbers.format(Math.round(value))} ${unit}`;
 }
 
 export function plot(uPlot, place, data, reading, sync, heard) {
