@@ -83,6 +83,7 @@ class JobRequest(BaseModel):
     array: Text | None = Field(None, description="Tasks, and after % how many at once: `1-100%8`.")
     after: list[After] = Field(default_factory=list, max_length=20, description="Jobs that must have ended before.")
     separate_errors: bool = Field(False, description="Standard error in a file of its own.")
+    folder: Text | None = Field(None, description="A folder in the project's where it starts; that one if left out.")
     preset: Text | None = Field(
         None,
         description="`name@version`, or `name` for its newest: it fills in what is not given (name, partition and "

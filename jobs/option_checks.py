@@ -24,6 +24,7 @@ FARTHEST = timedelta(days=366)
 LATE = timedelta(minutes=5)  # for how long a begin time may be past: forms stay open
 _CONSTRAINT = re.compile(r"[A-Za-z0-9_.\-=&|!*()\[\]]+")
 _RESERVATION = re.compile(r"[A-Za-z0-9_.\-]+")
+_FOLDER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*(/[A-Za-z0-9_][A-Za-z0-9_.+-]*)*")
 _FACT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+/-]{0,79}@[A-Za-z0-9_.+-]{1,40}")
 _COLUMN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
 _SIGNAL = re.compile(r"(?:(?P<to>R?B|BR|R):)?(?:SIG)?(?P<name>[A-Z0-9]+)(?:@(?P<seconds>[0-9]{1,5}))?")
@@ -67,6 +68,7 @@ def check(raw: Mapping[str, Any], amounts: Mapping[str, int], errors: Errors) ->
         preset=_fact(raw, "preset", errors),
         software=_fact(raw, "software", errors),
         parameters=parameters,
+        folder=_folder(raw, errors),
     )
     _tasks_fit(found, amounts, errors)
     return found
@@ -109,6 +111,15 @@ def _words(raw: Mapping[str, Any], field: str, allowed: re.Pattern[str], errors:
     if text and (len(text) > LONGEST_WORDS or not allowed.fullmatch(text)):
         signs = "& | ! * ( ) [ ] _ . - =" if allowed is _CONSTRAINT else "_ . -"
         errors[field] = [_("Letters, digits and %(signs)s, %(n)d at most.") % {"signs": signs, "n": LONGEST_WORDS}]
+    return text
+
+
+def _folder(raw: Mapping[str, Any], errors: Errors) -> str:
+    """Slurm expands % in paths, and what a script does with others is its own affair: plain names only."""
+    text = _text(raw, "folder", errors).strip("/")
+    if text and (len(text) > LONGEST_WORDS or not _FOLDER.fullmatch(text)):
+        errors["folder"] = [_("Give a folder in the project's, in letters, digits, _, -, + and . without spaces.")]
+        return ""
     return text
 
 

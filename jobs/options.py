@@ -36,6 +36,7 @@ class Options:
     preset: str = ""  # "name@3"
     software: str = ""  # "name@version"
     parameters: tuple[Mapping[str, Any], ...] = ()  # of a sweep, one a task
+    folder: str = ""  # where it starts, from the project's folder on
 
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> Options:

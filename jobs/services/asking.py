@@ -18,7 +18,7 @@ from cluster.models import Cluster, Partition
 from datasets import services as datasets
 from jobs import bells, specs
 from jobs.models import Intent, IntentKind, Job, Phase
-from jobs.services import data, dependencies, pace, starting
+from jobs.services import data, dependencies, pace, starting, writing
 from jobs.states import State
 from projects.models import Project
 from quotas import services as quotas
@@ -73,6 +73,7 @@ def prepare(
         _taken_here(spec)
         if by is not None:
             dependencies.check(spec.options, by=by)
+            writing.check_folder(spec.options.folder, project=project, by=by)
     except specs.BadSpec as bad:
         errors = bad.errors | errors
     try:

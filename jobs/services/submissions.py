@@ -19,7 +19,7 @@ NEARLY = timedelta(minutes=1)  # a begin time that goes as seconds from now arri
 
 
 def submission_of(job: Job, handover: Handover, who: Identity, waits_for: frozenset[str] = frozenset()) -> Submission:
-    """The complete request: working directory is the project's folder, output lies in its logs/.
+    """The complete request: it starts in the project's folder or the one asked for in it; output lies in logs/.
 
     `waits_for` are its dependencies as Slurm names them (jobs.services.dependencies).
     """
@@ -32,7 +32,7 @@ def submission_of(job: Job, handover: Handover, who: Identity, waits_for: frozen
         partition=job.partition,
         qos=job.allocation.qos if job.allocation else "",
         script=wrapping.wrapped(job.script, wrapping.notes_path(job.project.folder, job.pk)),
-        working_directory=job.project.folder,
+        working_directory=f"{job.project.folder}/{asked.folder}" if asked.folder else job.project.folder,
         standard_output=f"{output}.out",
         standard_error=f"{output}.err" if asked.separate_errors else "",
         time_limit_minutes=job.time_limit_minutes or 1,

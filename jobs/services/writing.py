@@ -5,10 +5,15 @@ from __future__ import annotations
 import dataclasses
 import math
 
+from django.utils.translation import gettext as _
+
 from accounts.models import User
 from files.client import Found
+from jobs import specs
 from jobs.models import Handover, HandoverOutcome, Job
 from jobs.services import tickets
+from projects.models import Project
+from storage import words
 from storage.services import looking
 
 SLACK = 5  # seconds: clocks of nodes and of file servers differ
@@ -36,6 +41,18 @@ def written(*, job: Job, by: User) -> Written | None:
         until=until,
     )  # fmt: skip
     return Written(files, owners, folder)
+
+
+def check_folder(folder: str, *, project: Project, by: User) -> None:
+    """Slurm starts a job elsewhere where its folder is not there: looked at before. Raises specs.BadSpec."""
+    if not folder:
+        return
+    try:
+        found = looking.folder(project=project, by=by, path=folder, limit=1)
+    except words.FAILURES as error:
+        raise specs.BadSpec({"folder": [words.of(error)[2]]}) from error
+    if not found.listing.may_write:
+        raise specs.BadSpec({"folder": [_("Your login may not write into this folder.")]})
 
 
 def _beneath(path: str, folder: str) -> str:

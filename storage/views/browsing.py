@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from typing import Any
 
@@ -25,6 +26,7 @@ from storage.services import looking
 from storage.views import telling
 
 ROWS = 200
+_PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+/-]*")  # what a job's folder may be called: jobs.option_checks
 
 
 @login_required
@@ -45,6 +47,7 @@ def folder(request: SignedInRequest, code: str) -> HttpResponse:
         raise
     may_change = sight.listing.may_write and gate.can(project, request.user, Permission.JOB_SUBMIT)
     context = _frame(project, path) | {
+        "starts_here": bool(_PLAIN.fullmatch(path)),
         "sight": sight, "rows": rows(project, path, sight), "order": order, "may_change": may_change,
         "older": _page(path, order, offset + ROWS) if offset + ROWS < sight.listing.total else "",
         "newer": _page(path, order, max(0, offset - ROWS)) if offset else "",

@@ -21,6 +21,7 @@ ALL = Options(
     tasks_per_node=2, gpus_per_task=1, exclusive=True, constraint="a100&nvme", reservation="course", begin=TOMORROW,
     signal="B:USR1@120", requeue=False, array="0-1%2", after=(After("ok", JOB),), separate_errors=True,
     preset="sweep@3", software="torch/2.4@1", parameters=({"lr": 0.1, "opt": "sgd"}, {"lr": 0.2, "opt": "adam"}),
+    folder="runs/a-1",
 )  # fmt: skip
 
 
@@ -43,6 +44,7 @@ def test_a_form_says_the_same_in_words() -> None:
 @pytest.mark.parametrize(
     ("field", "value"),
     [
+        ("folder", "../x"), ("folder", "a/../b"), ("folder", "a b"), ("folder", "%j"), ("folder", "a//b"), ("folder", 5),
         ("tasks_per_node", "x"), ("tasks_per_node", -1), ("tasks_per_node", 3), ("tasks_per_node", True),
         ("gpus_per_task", 2), ("gpus_per_task", 0.5), ("exclusive", "maybe"), ("requeue", 2),
         ("constraint", "a b"), ("constraint", "a;b"), ("constraint", "x" * 201), ("constraint", 5), ("constraint", "a\nb"),

@@ -9,7 +9,10 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from jobs import services
 from jobs.models import Handover, HandoverOutcome, Job
+from jobs.services import people, submissions
+from jobs.specs import BadSpec
 from tests.factories import make_allocation, make_cluster
 from tests.files.door import BETO
 from tests.pages import signed_in
@@ -55,6 +58,27 @@ def test_what_its_owner_changed_in_its_folder_while_it_ran(room: Room, job: Job)
     for name in ("before", "after", "anothers", "elsewhere"):
         assert name not in text.replace("elsewhere.", "")
     assert "?tab=files" in signed_in(room.ana).get(f"/jobs/{job.pk}", **EN).content.decode()
+
+
+def test_a_job_starts_in_the_folder_it_names_where_its_person_may_write(room: Room) -> None:
+    make_cluster()
+    make_allocation(room.project)
+    (room.folder / "run8").mkdir()
+    asked = {"name": "treino", "partition": "gpu", "gpus": 1, "script": "#!/bin/bash\ntrue\n", "folder": "run8"}
+    with pytest.raises(BadSpec) as error:
+        services.prepare(asked, project=room.project, by=room.ana)
+    assert "may not write" in error.value.errors["folder"][0]
+    os.chown(room.folder / "run8", int(room.ana.uid_number or 0), -1)
+    spec, allocation = services.prepare(asked, project=room.project, by=room.ana)
+    made = services.submit(project=room.project, spec=spec, allocation=allocation, by=room.ana)
+    who = people.Identity(room.ana.username, int(room.ana.uid_number or 0), "/home/x", "/bin/sh")
+    sent = submissions.submission_of(made, Handover(job=made), who)
+    assert sent.working_directory == f"{room.folder}/run8"
+    assert sent.standard_output.startswith(f"{room.folder}/logs/")
+    for folder in ("nowhere", "../other"):
+        with pytest.raises(BadSpec) as error:
+            services.prepare(asked | {"folder": folder}, project=room.project, by=room.ana)
+        assert list(error.value.errors) == ["folder"]
 
 
 def test_one_that_has_not_begun_says_so(room: Room, job: Job) -> None:
