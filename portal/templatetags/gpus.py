@@ -130,7 +130,7 @@ def box_state(box: Box) -> str:
         "mine": _("yours"), "seen": _("in use"), "busy": _("of others"), "free": _("free"),
         "off": _("out of service"), "outside": _("in use outside the queue"),
     }  # fmt: skip
-    marks = [_("failing")] if box.is_failing else [_("hot or held down")] if box.is_hot else []
+    marks = [_("failing")] if box.is_failing else [_("hot or slowed")] if box.is_hot else []
     return ", ".join([kinds[box.kind], *marks])
 
 

@@ -205,7 +205,7 @@ def test_gpus_as_boxes_within_what_one_may_see(bench: Bench) -> None:
     gpu(bench, 2, slurm_jobs=[99])
     gpu(bench, 3, slurm_jobs=[], strangers=[{"pid": 4242, "uid": 20999, "mib": 9000}])
     page = browser(bench.user).get("/cluster/").content.decode()
-    assert "gpu01: GPU 0: yours, 97 %; GPU 1: yours, hot or held down, 97 %; GPU 2: of others, 97 %; " in page
+    assert "gpu01: GPU 0: yours, 97 %; GPU 1: yours, hot or slowed, 97 %; GPU 2: of others, 97 %; " in page
     assert "GPU 3: in use outside the queue, 97 %" in page and "1 GPU in use outside the queue" in page
     assert "0 free" in page
     stranger = browser(make_user()).get("/cluster/").content.decode()
