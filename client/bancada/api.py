@@ -54,7 +54,7 @@ class Portal:
             transport=transport,
         )
 
-    def get(self, path: str, **query: Any) -> Any:
+    def get(self, path: str, /, **query: Any) -> Any:
         """GET; the JSON of the answer."""
         return self._ask("GET", path, params={name: value for name, value in query.items() if value is not None}).json()
 
@@ -112,6 +112,28 @@ class Portal:
             cursor, left = page["next"], left - len(page["items"])
             if cursor is None:
                 return
+
+    def call(self, method: str, path: str, **what: Any) -> httpx.Response:
+        """One request as httpx takes it; asked again a few times where the portal says to wait."""
+        for attempt in range(1, TRIES + 1):
+            try:
+                return self._ask(method, path, **what)
+            except _Again as again:
+                if attempt == TRIES:
+                    raise again.trouble from again
+                time.sleep(again.wait)
+        raise AssertionError
+
+    def stream(self, path: str, /, **query: str) -> Iterator[bytes]:
+        """GET, piece by piece; Trouble where it ends before it should."""
+        try:
+            with self._http.stream("GET", path, params=query) as answer:
+                if not answer.is_success:
+                    answer.read()
+                    raise _trouble(answer)
+                yield from answer.iter_bytes(PIECE)
+        except httpx.TransportError as error:
+            raise Trouble(f"The portal cannot be reached: {error or type(error).__name__}") from error
 
     def _ask(self, method: str, path: str, **what: Any) -> httpx.Response:
         try:

@@ -8,10 +8,11 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from bancada import asking, keeping, show
+from bancada import asking, files, keeping, show
 from bancada.api import Portal, Trouble
 from bancada.follow import exit_code, follow, wait
 
@@ -107,14 +108,30 @@ def _cancel(portal: Portal, options: argparse.Namespace) -> None:
 
 
 def _submit(portal: Portal, options: argparse.Namespace) -> int:
-    answer = portal.submit(asking.request(portal, options, _say))
+    if options.fetch and not (options.attach or options.folder):
+        raise Trouble("What comes back is the job's own folder: say --attach or --folder, too.")
+    request = asking.request(portal, options, _say)
+    if options.attach:
+        request["folder"] = files.attach(portal, options.project, options.attach, str(request["name"]), _say)
+    answer = portal.submit(request)
     _print(options, answer, f"{answer['id']}\n{answer['url']}")
     sys.stdout.flush()
-    if not (options.follow or options.wait):
+    if not (options.follow or options.wait or options.fetch):
         return 0
     job = _follow(portal, answer["id"], "stdout") if options.follow else wait(portal, answer["id"])
     _say(f"{job['name']}: {job['state_label']}")
+    if options.fetch:
+        files.get_folder(portal, files.Place(options.project, str(request["folder"])), Path(options.fetch))
     return exit_code(job)
+
+
+def _ls(portal: Portal, options: argparse.Namespace) -> None:
+    rows = files.ls(portal, options)
+    _print(options, rows, show.entries(rows))
+
+
+def _cp(portal: Portal, options: argparse.Namespace) -> None:
+    files.cp(portal, options, _say)
 
 
 def _log(portal: Portal, options: argparse.Namespace) -> int:
@@ -164,6 +181,12 @@ def _parser() -> argparse.ArgumentParser:
     allocations = verb("allocations", _allocations, "What is left of a project's allocations.")
     allocations.add_argument("-p", "--project", required=True, help="code of the project")
     verb("cancel", _cancel, "Ask for a job's end.", one)
+    verb("ls", _ls, "What lies in a project's folder.").add_argument("place", help="project:path")
+    copy = verb("cp", _cp, "Copy files into a project's folder, or out of it.")
+    copy.add_argument("source", nargs="+", help="a path here, or project:path")
+    copy.add_argument("target", help="a folder of the other side")
+    copy.add_argument("-r", "--recursive", action="store_true", help="folders with all in them")
+    copy.add_argument("-f", "--force", action="store_true", help="replace what has the same name")
     _list_options(verb("jobs", _jobs, "Your jobs, newest first."))
     _log_options(verb("log", _log, "A job's output.", one))
     _submit_options(verb("submit", _submit, "Ask for a job."))
@@ -202,6 +225,10 @@ def _submit_options(verb: argparse.ArgumentParser) -> None:
     )
     verb.add_argument("--dataset", action="append", default=[], metavar="CODE[@VERSION]", help="a dataset the job uses")
     verb.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="a variable for the job")
+    where = verb.add_mutually_exclusive_group()
+    where.add_argument("--folder", help="start in this folder of the project's")
+    where.add_argument("--attach", action="append", metavar="PATH", help="bring it into a new folder and start there")
+    verb.add_argument("--fetch", metavar="FOLDER", help="wait, then take the job's folder out into this one")
     ends = verb.add_mutually_exclusive_group()
     ends.add_argument("--follow", action="store_true", help="print its output until it is over; end with its exit code")
     ends.add_argument("--wait", action="store_true", help="wait until it is over; end with its exit code")

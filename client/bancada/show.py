@@ -39,6 +39,15 @@ def jobs(rows: Iterable[Mapping[str, Any]]) -> str:
     ) for row in rows])  # fmt: skip
 
 
+def entries(rows: Iterable[Mapping[str, Any]]) -> str:
+    """A folder's entries."""
+    heads = ("SIZE", "CHANGED", "OWNER", "NAME")
+    return table(heads, [(
+        row["size"] if row["kind"] == "file" else "", (row["changed_at"] or "")[:16].replace("T", " "),
+        row["owner"] or "", row["name"] + {"folder": "/", "file": ""}.get(row["kind"], "@"),
+    ) for row in rows])  # fmt: skip
+
+
 def job(row: Mapping[str, Any]) -> str:
     """One job, a line for each thing that is known."""
     known = [(label, plain(row[name])) for label, name in _JOB if row[name] not in (None, "", [])]

@@ -1,0 +1,189 @@
+"""A project's files from the command line: `bancada ls`, `bancada cp`, what goes with a job and comes back."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import hashlib
+import os
+import shutil
+import tarfile
+import tempfile
+from collections.abc import Callable
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from bancada import show
+from bancada.api import Portal, Trouble
+
+ROWS = 10_000  # of one answer
+TRIES = 5  # of one piece
+Say = Callable[[str], None]
+
+
+class Place(NamedTuple):
+    """A path in a project's folder."""
+
+    project: str
+    path: str
+
+    @property
+    def address(self) -> str:
+        """Below the API's root."""
+        return f"/projects/{quote(self.project, safe='')}/files"
+
+
+def place(text: str) -> Place | None:
+    """`project:path` as typed; None for a path on this machine."""
+    project, colon, path = text.partition(":")
+    if not colon or "/" in project or not project:
+        return None
+    return Place(project, path.strip("/"))
+
+
+def listed(portal: Portal, where: Place) -> list[dict[str, Any]]:
+    """All entries of a folder."""
+    rows: list[dict[str, Any]] = []
+    while True:
+        page = portal.get(where.address, path=where.path, offset=len(rows), limit=ROWS)
+        rows += page["items"]
+        if not page["items"] or len(rows) >= page["total"]:
+            return rows
+
+
+def put(portal: Portal, source: Path, where: Place, *, overwrite: bool = False) -> None:
+    """Bring one file in, in pieces; one that was lost on the way is sent again from where the portal stands."""
+    size, digest = source.stat().st_size, hashlib.sha256()
+    asked = {"path": where.path, "size": size, "overwrite": overwrite}
+    uploads = f"{where.address}/uploads"
+    at = portal.call("POST", uploads, json=asked).json()
+    with source.open("rb") as file:
+        while at["offset"] < size:
+            data = file.read(at["piece"])
+            if not data:
+                raise Trouble(f"{source} became shorter while it was sent.")
+            digest.update(data)
+            at = _piece(portal, uploads, asked, at, data)
+    finish = asked | {"digest": digest.hexdigest()}
+    portal.call("POST", f"{uploads}/{at['id']}/finish", json=finish)
+
+
+def _piece(portal: Portal, uploads: str, asked: dict[str, Any], at: dict[str, Any], data: bytes) -> dict[str, Any]:
+    """Send it until the portal has it."""
+    query = {"path": asked["path"], "offset": at["offset"], "digest": hashlib.sha256(data).hexdigest()}
+    for attempt in range(1, TRIES + 1):
+        try:
+            return dict(portal.call("PUT", f"{uploads}/{at['id']}", params=query, content=data).json())
+        except Trouble as trouble:
+            if attempt == TRIES or trouble.status not in (0, 409, 502, 503):
+                raise
+        now = portal.call("POST", uploads, json=asked | {"id": at["id"]}).json()
+        if now["offset"] == at["offset"] + len(data):
+            return dict(now)
+    raise AssertionError
+
+
+def get(portal: Portal, where: Place, target: Path) -> None:
+    """Take one file out; it has its name once it is whole."""
+    with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
+        try:
+            for piece in portal.stream(f"{where.address}/content", path=where.path):
+                file.write(piece)
+            file.close()
+            Path(file.name).replace(target)
+        except BaseException:
+            Path(file.name).unlink(missing_ok=True)
+            raise
+
+
+def get_folder(portal: Portal, where: Place, target: Path) -> None:
+    """Take a folder out: regular files and folders only, all of them beneath `target`."""
+    with tempfile.TemporaryFile() as packed:
+        for piece in portal.stream(f"{where.address}/tar", path=where.path):
+            packed.write(piece)
+        packed.seek(0)
+        target.mkdir(parents=True, exist_ok=True)
+        with tarfile.open(fileobj=packed) as tar:
+            _unpack(tar, target)
+
+
+def _unpack(tar: tarfile.TarFile, target: Path) -> None:
+    """Regular files and folders without the name of the folder that was asked for; no name leads out of `target`."""
+    for member in tar:
+        parts = PurePosixPath(member.name).parts[1:]
+        if not parts or ".." in parts:
+            continue
+        below = target.joinpath(*parts)
+        if member.isdir():
+            below.mkdir(parents=True, exist_ok=True)
+        elif member.isfile() and (packed := tar.extractfile(member)):
+            below.parent.mkdir(parents=True, exist_ok=True)
+            with below.open("wb") as file:
+                shutil.copyfileobj(packed, file)
+            below.chmod(0o755 if member.mode & 0o100 else 0o644)
+
+
+def attach(portal: Portal, project: str, sources: list[str], name: str, say: Say) -> str:
+    """Bring files and folders into a new folder of the project's, for one job; gives its path."""
+    plain = "".join(sign if sign.isascii() and (sign.isalnum() or sign in "_-") else "-" for sign in name)[:40]
+    stamp = datetime.datetime.now(datetime.UTC).strftime("%Y%m%d-%H%M%S")
+    folder = f"runs/{stamp}-{plain or 'job'}-{os.urandom(2).hex()}"
+    where = Place(project, folder)
+    portal.call("POST", f"{where.address}/folders", json={"path": folder, "parents": True})
+    for source in sources:
+        _bring(portal, Path(source), where, recursive=True, overwrite=False, say=say)
+    return folder
+
+
+def _bring(portal: Portal, source: Path, where: Place, *, recursive: bool, overwrite: bool, say: Say) -> None:
+    """One file, or a folder with all regular files in it; no link is followed."""
+    try:
+        if not source.is_dir():
+            put(portal, source, Place(where.project, f"{where.path}/{source.name}".lstrip("/")), overwrite=overwrite)
+            say(show.plain(source))
+            return
+    except OSError as error:
+        raise Trouble(f"{source}: {error.strerror}") from error
+    if not recursive:
+        raise Trouble(f"{source} is a folder: say -r to copy it with all in it.")
+    for root, _folders, files in os.walk(source):
+        below = PurePosixPath(where.path, source.resolve().name, Path(root).relative_to(source).as_posix())
+        portal.call("POST", f"{where.address}/folders", json={"path": str(below), "parents": True})
+        for name in sorted(files):
+            if (one := Path(root, name)).is_file() and not one.is_symlink():
+                _bring(portal, one, Place(where.project, str(below)), recursive=False, overwrite=overwrite, say=say)
+
+
+def ls(portal: Portal, options: argparse.Namespace) -> list[dict[str, Any]]:
+    """What lies at `project:path`."""
+    where = place(options.place)
+    if where is None:
+        raise Trouble("Say project:path.")
+    return listed(portal, where)
+
+
+def cp(portal: Portal, options: argparse.Namespace, say: Say) -> None:
+    """From this machine into a project, or out of one."""
+    target = place(options.target)
+    sources = [(text, place(text)) for text in options.source]
+    if target is not None and not any(source for _, source in sources):
+        for text, _ in sources:
+            _bring(portal, Path(text), target, recursive=options.recursive, overwrite=options.force, say=say)
+    elif target is None and all(source for _, source in sources):
+        for _, source in sources:
+            if source is not None:
+                _take(portal, source, Path(options.target), recursive=options.recursive)
+    else:
+        raise Trouble("One side is this machine, the other project:path.")
+
+
+def _take(portal: Portal, source: Place, target: Path, *, recursive: bool) -> None:
+    name = PurePosixPath(source.path).name or source.project
+    try:
+        if recursive:
+            get_folder(portal, source, target / name)
+        else:
+            get(portal, source, target / name if target.is_dir() else target)
+    except OSError as error:
+        raise Trouble(f"{target}: {error.strerror}") from error

@@ -1,0 +1,101 @@
+"""`bancada ls`, `cp`, `submit --attach` against the real API and the real door, in one process."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections
+
+from jobs.models import Job
+from portal.wsgi import application
+from tests.api import issue
+from tests.factories import make_allocation, make_cluster
+from tests.storage.conftest import Room
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "client"))
+
+from bancada import api, cli
+
+
+@pytest.fixture
+def run(room: Room, capfdbinary: Any) -> Iterator[Callable[..., tuple[int, str, str]]]:
+    """Run the command as ANA: (exit status, standard output, standard error)."""
+    for signal in (request_started, request_finished):
+        signal.disconnect(close_old_connections)
+    transport = httpx.WSGITransport(app=application)
+    portal = api.Portal("http://127.0.0.1:8000", issue(room.ana), language="en", transport=transport)
+
+    def bancada(*arguments: str) -> tuple[int, str, str]:
+        status = cli.main(arguments, portal)
+        said = capfdbinary.readouterr()
+        return status, said.out.decode(), said.err.decode()
+
+    yield bancada
+    for signal in (request_started, request_finished):
+        signal.connect(close_old_connections)
+
+
+def test_files_go_in_are_listed_and_come_back_as_they_were(room: Room, run: Any, tmp_path: Path) -> None:
+    data = os.urandom(9_000_000)
+    (tmp_path / "big.bin").write_bytes(data)
+    assert run("cp", str(tmp_path / "big.bin"), "ipe:")[0] == 0
+    assert (room.folder / "big.bin").read_bytes() == data
+    status, out, _ = run("ls", "ipe:")
+    assert (status, out.split()[-1]) == (0, "big.bin")
+    assert "9000000" in out
+    again, _, said = run("cp", str(tmp_path / "big.bin"), "ipe:")
+    assert (again, "already" in said) == (1, True)
+    assert run("cp", "-f", str(tmp_path / "big.bin"), "ipe:")[0] == 0
+    (tmp_path / "out").mkdir()
+    assert run("cp", "ipe:big.bin", str(tmp_path / "out"))[0] == 0
+    assert (tmp_path / "out/big.bin").read_bytes() == data
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["big.bin"]
+
+
+def test_a_folder_goes_in_and_out_without_its_links(room: Room, run: Any, tmp_path: Path) -> None:
+    source = tmp_path / "src"
+    (source / "deep").mkdir(parents=True)
+    (source / "train.py").write_text("print(1)\n")
+    (source / "deep/data.csv").write_text("a\n")
+    (source / "link").symlink_to("/etc/passwd")
+    assert run("cp", str(source), "ipe:")[0] == 1
+    assert run("cp", "-r", str(source), "ipe:")[0] == 0
+    found = {path.relative_to(room.folder).as_posix() for path in room.folder.rglob("*")}
+    assert found == {"src", "src/train.py", "src/deep", "src/deep/data.csv"}
+    assert run("cp", "-r", "ipe:src", str(tmp_path / "back"))[0] == 0
+    assert (tmp_path / "back/src/deep/data.csv").read_text() == "a\n"
+
+
+def test_what_is_wrong_is_said(run: Any, tmp_path: Path) -> None:
+    for arguments in (
+        ("ls", "here"), ("ls", "ipe:nowhere"), ("cp", "ipe:a", "ipe:b"), ("cp", str(tmp_path / "none"), "ipe:"),
+        ("cp", "ipe:none", str(tmp_path)), ("ls", "other:"),
+    ):  # fmt: skip
+        status, _, said = run(*arguments)
+        assert (status, said.startswith("bancada: ")) == (1, True), arguments
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_job_goes_with_its_files_into_a_folder_of_its_own(room: Room, run: Any, tmp_path: Path) -> None:
+    make_cluster()
+    make_allocation(room.project)
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src/train.py").write_text("print(1)\n")
+    script = tmp_path / "treino.sh"
+    script.write_text("#!/bin/bash\npython3 src/train.py\n")
+    status, _, said = run(
+        "submit", str(script), "-p", "ipe", "--partition", "gpu", "--gpus", "1", "--attach", str(tmp_path / "src")
+    )
+    assert status == 0, said
+    job = Job.objects.get()
+    assert job.asked.folder.startswith("runs/")
+    assert (room.folder / job.asked.folder / "src/train.py").read_text() == "print(1)\n"
+    status, _, said = run("submit", str(script), "-p", "ipe", "--partition", "gpu", "--fetch", str(tmp_path))
+    assert (status, "--attach" in said) == (1, True)
