@@ -62,7 +62,7 @@ def _whole(code: str) -> QuerySet[Project]:
 
 def _members(project: int, now: datetime) -> QuerySet[Membership]:
     rows = Membership.objects.active(now).filter(project=project).select_related("user")
-    return rows.defer("user__password", "user__email", "by", "ended_by")
+    return rows.defer("user__password", "user__email", "by", "ended_by", "why", "ended_why")
 
 
 GPUS_NOW = _gpus_now()

@@ -65,7 +65,8 @@ def people_csv(request: SignedInRequest, code: str) -> StreamingHttpResponse:
     """Everybody who is or was in the project, for who may manage its people."""
     project = with_rights(request.user, Permission.MEMBER_MANAGE, code=code)
     trail.record(Action.REPORT_READ, by=request.user, project=project, table="people")
-    head = [_("login"), _("name"), _("role"), _("from"), _("until"), _("by"), _("ended by"), _("reason")]
+    head = [_("login"), _("name"), _("role"), _("from"), _("until"), _("by"), _("ended by"), _("reason"),
+            _("reason of the end")]  # fmt: skip
     rows = Membership.objects.filter(project=project).select_related("user", "by", "ended_by").order_by("pk")
     return tables.response(f"bancada-{code}-people.csv", head, map(_person, rows.iterator(chunk_size=500)))
 
@@ -74,4 +75,5 @@ def _person(row: Membership) -> list[Any]:
     return [
         row.user.username, row.user.name, row.get_role_display(), _cell(row.starts_at), _cell(row.ends_at),
         row.by.name if row.by else "", row.ended_by.name if row.ended_by else "", row.why,
+        row.ended_why,
     ]  # fmt: skip

@@ -43,6 +43,7 @@ class Membership(models.Model):
     by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
     why = models.CharField(max_length=300, blank=True)
     ended_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+    ended_why = models.CharField(max_length=300, blank=True)
     on_end = models.CharField(max_length=10, choices=OnEnd.choices, default=OnEnd.FINISH)
 
     gate_scope, gate_owner, gate_view = "project", "user", Permission.PROJECT_VIEW

@@ -66,7 +66,7 @@ def change_role(*, membership: Membership, role: str, by: User | None, why: str 
     _led(row.project, before, role, by=by)
     if before == Role.PI:
         _keep_a_pi(row)
-    _end(row, by=by, on_end=OnEnd.FINISH)
+    _end(row, by=by, on_end=OnEnd.FINISH, why=why)
     renewed = Membership.objects.create(
         project=row.project, user=row.user, role=Role(role), by=by, why=why[:300], ends_at=until,
         starts_at=row.ends_at or timezone.now(),  # no moment between in which the person was nobody
@@ -90,8 +90,8 @@ def set_expiry(*, membership: Membership, until: datetime | None, by: User | Non
     _in_future(until)
     if row.role == Role.PI and until is not None:
         _keep_a_pi(row)
-    before, row.ends_at = row.ends_at, until
-    row.save(update_fields=["ends_at"])
+    before, row.ends_at, row.ended_why = row.ends_at, until, why[:300] if until else ""
+    row.save(update_fields=["ends_at", "ended_why"])
     touched(row.project)
     trail.record(
         Action.MEMBER_EXPIRY_CHANGED, by=by, about=row.user, project=row.project, before=before, after=until, why=why
@@ -115,7 +115,7 @@ def remove_member(*, membership: Membership, by: User | None, on_end: str = OnEn
     _led(row.project, row.role, by=by)
     if row.role == Role.PI:
         _keep_a_pi(row)
-    _end(row, by=by, on_end=OnEnd(on_end))
+    _end(row, by=by, on_end=OnEnd(on_end), why=why)
     grants.take(row.project, row.user_id)
     touched(row.project)
     hints.rights_changed(row.user_id)
@@ -176,6 +176,6 @@ def _keep_a_pi(leaving: Membership) -> None:
         raise LastPI(leaving.project.code)
 
 
-def _end(row: Membership, *, by: User | None, on_end: str) -> None:
-    row.ends_at, row.ended_by, row.on_end = timezone.now(), by, on_end
-    row.save(update_fields=["ends_at", "ended_by", "on_end"])
+def _end(row: Membership, *, by: User | None, on_end: str, why: str) -> None:
+    row.ends_at, row.ended_by, row.on_end, row.ended_why = timezone.now(), by, on_end, why[:300]
+    row.save(update_fields=["ends_at", "ended_by", "on_end", "ended_why"])

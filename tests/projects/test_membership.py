@@ -34,6 +34,16 @@ def test_a_change_of_role_keeps_both_intervals_and_the_grants_follow() -> None:
     assert (event.detail["before"], event.detail["after"]) == (Role.RESEARCHER, Role.VIEWER)
 
 
+@pytest.mark.django_db
+def test_each_interval_keeps_why_it_began_and_why_it_ended() -> None:
+    project = make_project()
+    user = make_member(project)
+    projects.change_role(membership=user.memberships.get(), role=Role.VIEWER, by=None, why="thesis defended")
+    projects.remove_member(membership=user.memberships.get(ends_at=None), by=None, why="left for Recife")
+    rows = user.memberships.order_by("pk").values_list("why", "ended_why")
+    assert list(rows) == [("", "thesis defended"), ("thesis defended", "left for Recife")]
+
+
 @pytest.mark.django_db(transaction=True)
 def test_who_loses_a_right_is_told_after_the_commit(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[int] = []
