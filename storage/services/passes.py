@@ -60,7 +60,8 @@ def _ask(row: FilePass | None, project: Project, user: User, now: datetime) -> d
     """Note that it is wanted and wake the worker; gives since when it is."""
     if row is not None and row.is_waiting and now - row.asked_at < AGAIN:
         return row.asked_at
-    FilePass.objects.update_or_create(project=project, user=user, defaults={"asked_at": now})
+    if not FilePass.objects.filter(project=project, user=user).update(asked_at=now):
+        FilePass.objects.bulk_create([FilePass(project=project, user=user, asked_at=now)], ignore_conflicts=True)
     ring(SIGN_FILES)
     return now
 

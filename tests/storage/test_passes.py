@@ -48,6 +48,14 @@ def asked(project: Project, user: User) -> FilePass:
     return FilePass.objects.create(project=project, user=user)
 
 
+def make_member_elsewhere(roles: Roles, project: Project) -> User:
+    """A member, made by who may; then the door goes on."""
+    roles.use(None)
+    person = make_member(project)
+    roles.use("web")
+    return person
+
+
 @pytest.mark.parametrize(("role", "rights"), [(Role.VIEWER, "r"), (Role.RESEARCHER, "rw"), (Role.PI, "rw")])
 def test_a_member_gets_the_rights_of_their_role_for_minutes(worker: Callable[[], int], role: str, rights: str) -> None:
     project = make_project("ipe")
@@ -119,6 +127,9 @@ def test_the_door_may_ask_and_nothing_else(worker: Callable[[], int], roles: Rol
     assert worker() == 1
     roles.use("web")
     assert passes.ticket(project, person)
+    assert passes._ask(FilePass.objects.get(), project, person, timezone.now())
+    passes._ask(None, project, make_member_elsewhere(roles, project), timezone.now())
+    assert FilePass.objects.count() == 2
 
 
 def test_the_door_waits_for_the_worker_and_says_what_it_said(
