@@ -61,7 +61,7 @@ def import_script(request: HttpRequest, asked: ScriptIn) -> dict[str, Any]:
         asked.script, project=project, by=cast(User, request.user), dictionary=dictionary.current(asked.undone),
         name=asked.name,
     )  # fmt: skip
-    return {"state": found.state, "fields": found.fields | {"project": project.code}, "findings": found.findings}
+    return {"state": found.state, "fields": {**found.fields, "project": project.code}, "findings": found.findings}
 
 
 class WordOut(Schema):

@@ -227,7 +227,7 @@ def _too_fast(request: HttpRequest, error: TooFast) -> HttpResponse:
 def _file_refused(request: HttpRequest, error: Exception | type[Exception]) -> HttpResponse:
     """What the file system, the files' door or the worker said."""
     status, word, said = file_words.of(cast(Exception, error))
-    facts = error.facts if isinstance(error, FileRefused) else {}
+    facts: dict[str, Any] = dict(error.facts) if isinstance(error, FileRefused) else {}
     headers = {"Retry-After": "3"} if status == 503 else None
     return problem(status, said, kind=word, headers=headers, **facts)
 

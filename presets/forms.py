@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -18,6 +19,7 @@ from projects.forms import DayInput
 
 _MODES: list[Any] = [("", _("not in the preset")), *MODES.items()]
 _SWITCH: list[Any] = [("", "–"), ("yes", _("yes")), ("no", _("no"))]
+_LABELS: Any = {"code": _("Code")}
 _HELP: Any = {
     "modules": _("What stands behind `module load`, for example cuda/12.4 pytorch/2.5."),
     "image": _("By its digest, so that it stays the same: name@sha256:…"),
@@ -27,7 +29,8 @@ _HELP: Any = {
 }
 
 
-class Row(NamedTuple):
+@dataclasses.dataclass(frozen=True, slots=True)
+class Row:
     """What a form says of one field of a request."""
 
     field: str
@@ -41,13 +44,13 @@ class Row(NamedTuple):
     @property
     def errors(self) -> list[str]:
         """All of them: they stand together below the row."""
-        return list(self.value.errors)
+        return [str(one) for one in self.value.errors]
 
 
 class PresetForm(forms.Form):
     """A version: title, purpose, and what it says of each field."""
 
-    title = PresetVersion._meta.get_field("title").formfield(label=_("Title"))
+    title = forms.CharField(label=_("Title"), max_length=80)
     about = forms.CharField(label=_("What it is for"), max_length=300, required=False)
 
     def __init__(self, *args: Any, version: PresetVersion | None = None, **kwargs: Any) -> None:
@@ -55,7 +58,7 @@ class PresetForm(forms.Form):
             kwargs.setdefault("initial", _initial(version))
         super().__init__(*args, **kwargs)
         if version is None:
-            self.fields["code"] = Preset._meta.get_field("code").formfield(label=_("Code"))
+            self.fields |= fields_for_model(Preset, ("code",), labels=_LABELS)
             self.order_fields(["code", "title"])
         for name, (kind, label) in FIELDS.items():
             for part, field in _row_fields(name, kind, label):

@@ -53,7 +53,7 @@ def _present(handover: Handover) -> JobRecord | None:
 def _do(kind: IntentKind, intent: Intent, job: Job, record: JobRecord) -> None:
     """Raises Refused where Slurm, or a rule of ours, says no."""
     as_owner = intent.asked_by_id == job.owner_id and kind != IntentKind.EXTEND and still_acts(job)
-    if kind == IntentKind.EXTEND and not gate.site_can(intent.asked_by, Permission.CLUSTER_OPERATE):  # type: ignore[arg-type]
+    if kind == IntentKind.EXTEND and not gate.site_can(intent.asked_by, Permission.CLUSTER_OPERATE):
         raise Refused("only a cluster administrator changes a time limit")
     if kind == IntentKind.HOLD_ASKED:
         if as_owner:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from operator import itemgetter
 from typing import Any
 
 from django.db import transaction
@@ -77,7 +78,8 @@ def ordered(sweep: Sweep, by: str) -> list[Task]:
     """By a parameter, "last:loss", "best:loss", "state" or the number; "-" turns it; without a value: last."""
     name, turned = by.removeprefix("-"), by.startswith("-")
     keyed = [(_key(task, name), task) for task in sweep.tasks]
-    known = sorted((pair for pair in keyed if pair[0] is not None), key=lambda pair: pair[0], reverse=turned)
+    valued = [(key, task) for key, task in keyed if key is not None]
+    known = sorted(valued, key=itemgetter(0), reverse=turned)
     return [task for _key_, task in known] + [task for key, task in keyed if key is None]
 
 

@@ -73,7 +73,8 @@ def _visible(user: User, jobs: list[Job]) -> set[Any]:
 def _people(gpus: list[Gpu]) -> dict[int, str]:
     """Logins of the numbers that use GPUs outside the queue, where they are of people we know."""
     uids = {one["uid"] for gpu in gpus for one in gpu.strangers if one["uid"] is not None}
-    return dict(User.objects.filter(uid_number__in=uids).values_list("uid_number", "username")) if uids else {}
+    known = User.objects.filter(uid_number__in=uids).values_list("uid_number", "username") if uids else ()
+    return {uid: login for uid, login in known if uid is not None}
 
 
 @login_required
