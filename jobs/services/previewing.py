@@ -81,7 +81,7 @@ class _Rows:
 
     def _lasts_too_long(self, allocation: Allocation, share: Share | None, job: Job) -> bool:
         """Whether the job may use more hours than are left: of all, of its GPU type, of its owner's share."""
-        asked = job.total_gpus * (job.time_limit_minutes or 0)
+        asked = job.total_gpus * (job.time_limit_minutes or 0) * job.asked.tasks
         of_type = allocation.gpu_minutes_by_type.get(job.gpu_type)
         return bool(asked) and (
             _over(_left(allocation.gpu_minutes, allocation.used_gpu_minutes), asked)
