@@ -126,7 +126,7 @@ def job_why(request: HttpRequest, pk: UUID) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@router.patch("/{uuid:pk}", response=JobOut, operation_id="label_job")
+@router.patch("/{uuid:pk}/label", response=JobOut, operation_id="label_job")
 def label_job(request: HttpRequest, pk: UUID, asked: LabelAsked) -> dict[str, Any]:
     """Another name or note; the request itself never changes."""
     job = gate.fetch(Job.objects.with_names(), request.user, Permission.JOB_CANCEL, pk=pk)

@@ -21,7 +21,10 @@ PASSING = {"django_session", "axes_accesslog", "axes_accessattempt"}
 MOST = 12  # events of one call
 ACTS = [rule for rule in (*PAGES, *API) if rule.method != "GET" and rule.ok in (200, 201, 202, 204, 302)]
 # they change what is one's own and nobody else's business; of a verification the event comes with its result
-SILENT = {"POST set_language", "POST accounts:preferences", "POST audit:keep_filter", "POST audit:verify"}
+SILENT = {
+    "POST set_language", "POST accounts:preferences", "POST audit:keep_filter", "POST audit:verify",
+    "POST jobs:act", "POST jobs:save_view",  # a star and a view are a person's own
+}  # fmt: skip
 
 
 class Killed(BaseException):
