@@ -51,7 +51,7 @@ def _errors(path: str, method: str, operation: dict[str, Any]) -> dict[int, str]
     errors = dict(_ALWAYS)
     if "{" in path or named:
         errors |= _WHERE_ONE
-    if method in ("post", "patch", "delete"):
+    if method in ("post", "put", "patch", "delete"):
         errors |= _CHANGING
     return errors | {503: "Not available at the moment"}
 
