@@ -200,7 +200,7 @@ PAGES = [
     *page("jobs:compare", "GET", "job_view", "log_read", name="two", query="a={job}&b={job}"),
     *page("jobs:curves", "GET", "job_view", "log_read", pk="job"),
     *page("jobs:compare_curves", "GET", "job_view", "log_read", query="a={job}&b={job}"),
-    *page("jobs:pattern", "POST", "project_view", "job_submit", 302, body={"pattern": "loss {{loss}}"}),
+    *page("jobs:pattern", "POST", "project_view", "job_submit", 302, body={"pattern": "loss"}),
     *page("jobs:why", "GET", "job_view", pk="job"),
     *page("jobs:chain", "GET", "job_view", pk="job"),
     *page("jobs:tasks_act", "POST", "job_view", "job_cancel", 302, pk="job", body={"act": "throttle", "number": "1"}),
