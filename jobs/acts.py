@@ -94,7 +94,7 @@ def _cancel(job: Job, _rights: Rights) -> Text:
 
 
 def _hold(job: Job, _rights: Rights) -> Text:
-    return "" if job.state in WAITS else _("Only a job that waits in the queue can be held there.")
+    return "" if job.state in WAITS else _("Only a job that waits can be held in queue.")
 
 
 def _release(job: Job, rights: Rights) -> Text:

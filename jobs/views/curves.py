@@ -21,7 +21,7 @@ from jobs.models import Job
 from jobs.services import metrics, reading
 from projects.models import Project
 
-KEEPS = 60  # jobs laid over each other at the most
+EXAMPLE = "epoch {epoch} loss {loss}"
 
 
 @login_required
@@ -53,6 +53,7 @@ def _context(request: SignedInRequest, jobs: list[Job]) -> dict[str, Any]:
     return {
         "drawn": json.dumps(drawn), "rows": [(job, curve, said) for job, said in found for curve in said["curves"]],
         "any": any(said["curves"] for _job, said in found), "several": len(jobs) > 1,
+        "example": EXAMPLE,
         "cut": any(not said["is_whole"] for _job, said in found),
         "may_set": len(jobs) == 1 and Permission.JOB_SUBMIT in rights,
     }  # fmt: skip
@@ -68,7 +69,7 @@ def pattern(request: SignedInRequest, code: str) -> HttpResponse:
         messages.success(request, _("Saved. It holds for all jobs of the project."))
     except BadPattern:
         words = _("Write the line as the program prints it, with names in braces for the numbers: %(example)s.")
-        messages.error(request, words % {"example": "epoch {epoch} loss {loss}"})
+        messages.error(request, words % {"example": EXAMPLE})
     job = request.POST.get("job", "")
     found = Job.objects.filter(project=project, pk=job).first() if _is_id(job) else None
     return redirect(found) if found else redirect("jobs:list")
