@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from accounts.models import User
 from jobs import specs
 from jobs.models import Job
 from jobs.services import prepare
@@ -43,21 +44,25 @@ class JobForm(forms.Form):
     time_limit_minutes = forms.CharField(label=_("Time limit (minutes)"), required=False, initial=60)
     allocation = forms.CharField(label=_("Allocation"), required=False)
     datasets = forms.CharField(label=_("Datasets"), required=False, max_length=1000)
+    folder = forms.CharField(
+        label=_("Folder"), required=False, max_length=200,
+        help_text=_("A folder in the project's, with its code and data; the project's own where nothing is given."),
+    )  # fmt: skip
     script = forms.CharField(label=_("Script"), strip=False, widget=forms.Textarea(attrs={"rows": 14}), initial=EXAMPLE)
 
     spec: specs.JobSpec
     chosen: Allocation
 
-    def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, project: Project, by: User | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.project = project
+        self.project, self.by = project, by
 
     def clean(self) -> dict[str, Any]:
         """Judge all fields together; each message lands beside its field."""
         raw = dict(self.cleaned_data)
         raw["script"] = (raw.get("script") or "").replace("\r\n", "\n")  # browsers send DOS line ends
         try:
-            self.spec, self.chosen = prepare(raw, project=self.project)
+            self.spec, self.chosen = prepare(raw, project=self.project, by=self.by)
         except specs.BadSpec as bad:
             for field, said in bad.errors.items():
                 if field in self.errors:
@@ -73,4 +78,5 @@ def like(job: Job) -> dict[str, Any]:
         "cpus": job.cpus, "memory_gb": max(1, job.memory_mb // 1024), "time_limit_minutes": job.time_limit_minutes,
         "allocation": job.allocation.code if job.allocation else "", "script": job.script or EXAMPLE,
         "datasets": " ".join(f"{one['code']}@{one['version']}" for one in job.datasets),
+        "folder": job.options.get("folder", ""),
     }  # fmt: skip

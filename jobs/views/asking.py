@@ -45,12 +45,12 @@ def submit(request: SignedInRequest) -> HttpResponse:
         return render(request, "jobs/submit_nowhere.html")
     project = gate.fetch(Project.objects, request.user, Permission.JOB_SUBMIT, code=code) if code else theirs[0]
     if request.method == "POST":
-        form = JobForm(request.POST, project=project)
+        form = JobForm(request.POST, project=project, by=request.user)
         job = _ask(request, form, project) if form.is_valid() else None
         if job is not None:
             return redirect(job)
     else:
-        form = JobForm(initial=_initial(request), project=project)
+        form = JobForm(initial=_initial(request), project=project, by=request.user)
     return render(request, "jobs/submit.html", _context(request, form, project, theirs), status=_status(form))
 
 
@@ -68,7 +68,7 @@ def _initial(request: SignedInRequest) -> dict[str, Any]:
     return (
         like(gate.fetch(Job.objects.select_related("allocation"), request.user, Permission.JOB_VIEW, pk=again))
         if again
-        else {}
+        else {"folder": _typed(request.GET.get("folder", ""))[:200]}
     )
 
 

@@ -81,6 +81,26 @@ def test_a_job_starts_in_the_folder_it_names_where_its_person_may_write(room: Ro
         assert list(error.value.errors) == ["folder"]
 
 
+def test_the_submit_page_takes_the_folder_from_its_address_and_from_a_job_before(room: Room) -> None:
+    make_cluster()
+    make_allocation(room.project)
+    (room.folder / "run8").mkdir()
+    os.chown(room.folder / "run8", int(room.ana.uid_number or 0), -1)
+    browser = signed_in(room.ana)
+    assert (
+        "/jobs/new?project=ipe&amp;folder=run8" in browser.get("/projects/ipe/files?path=run8", **EN).content.decode()
+    )
+    assert 'value="run8"' in browser.get("/jobs/new?project=ipe&folder=run8", **EN).content.decode()
+    asked = {"project": "ipe", "name": "treino", "partition": "gpu", "gpus": "1", "nodes": "1", "cpus": "1",
+             "memory_gb": "4", "time_limit_minutes": "10", "script": "#!/bin/bash\ntrue\n"}  # fmt: skip
+    wrong = browser.post("/jobs/new", asked | {"folder": "nowhere"}, **EN)
+    assert (wrong.status_code, Job.objects.count()) == (422, 0)
+    assert browser.post("/jobs/new", asked | {"folder": "run8"}, **EN).status_code == 302
+    made = Job.objects.get()
+    assert made.asked.folder == "run8"
+    assert 'value="run8"' in browser.get(f"/jobs/new?like={made.pk}", **EN).content.decode()
+
+
 def test_one_that_has_not_begun_says_so(room: Room, job: Job) -> None:
     Job.objects.filter(pk=job.pk).update(started_at=None)
     assert "once it runs" in signed_in(room.ana).get(f"/jobs/{job.pk}/files", **EN).content.decode()
