@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from django.conf import settings
 
@@ -13,6 +15,7 @@ from cluster.metrics.prometheus import Line, Prometheus, need
 
 POINTS = 2000  # of one series: a least and a most for each of half as many steps
 FINEST = 1.0  # seconds between two readings of our own agents
+MINUTES = 120.0  # seconds a step has, from which on the least and most of minutes will do
 
 
 @dataclasses.dataclass(frozen=True, slots=True, order=True)
@@ -21,6 +24,9 @@ class Card:
 
     node: str
     gpu: str
+
+
+Rows = dict[Card, list[float | None]]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -88,25 +94,40 @@ def chart(
     start = math.floor(where.start / step) * step
     steps = max(1, math.floor((where.end - start) / step) + 1)
     found = Chart(start, step, min(steps, at_most), list(cards), {})
-    for reading in readings if cards else ():
-        found.bands[reading] = _bands(found, reading, source or need())
+    if cards:
+        with ThreadPoolExecutor(len(readings)) as several:
+            bands = several.map(partial(_bands, found, source or need()), readings)
+            found.bands = dict(zip(readings, bands, strict=True))
     return found
 
 
-def _bands(found: Chart, reading: str, source: Prometheus) -> list[Band]:
-    words = dialect()
-    series = names.chosen(words, reading, {c.node for c in found.cards}, {c.gpu for c in found.cards})
-    factor = words.readings[reading].factor
-    if found.step <= FINEST:
-        low, high = _rows(found, source, series, factor), None
-    else:
-        low = _rows(found, source, f"min_over_time({series}[{found.step:g}s])", factor)
-        high = _rows(found, source, f"max_over_time({series}[{found.step:g}s])", factor)
+def _bands(found: Chart, source: Prometheus, reading: str) -> list[Band]:
+    low, high = _low_and_high(found, source, reading)
     none: list[float | None] = [None] * found.steps
     return [Band(card, low.get(card, none), high.get(card, none) if high is not None else None) for card in found.cards]
 
 
-def _rows(found: Chart, source: Prometheus, expression: str, factor: float) -> dict[Card, list[float | None]]:
+def _low_and_high(found: Chart, source: Prometheus, reading: str) -> tuple[Rows, Rows | None]:
+    """The least and the most of each step; of long steps from what Prometheus records of each minute, if it does."""
+    words, step = dialect(), f"{found.step:g}s"
+    series = _series(found, words, reading)
+    factor = words.readings[reading].factor
+    if found.step <= FINEST:
+        return _rows(found, source, series, factor), None
+    if found.step >= MINUTES and words.minutes:
+        least, most = (_series(found, words, reading, way) for way in ("min", "max"))
+        if low := _rows(found, source, f"min_over_time({least}[{step}])", factor):
+            return low, _rows(found, source, f"max_over_time({most}[{step}])", factor)
+    low = _rows(found, source, f"min_over_time({series}[{step}])", factor)
+    return low, _rows(found, source, f"max_over_time({series}[{step}])", factor)
+
+
+def _series(found: Chart, words: names.Dialect, reading: str, way: str = "") -> str:
+    kept = words.minutes.format(reading=reading, way=way) if way else ""
+    return names.chosen(words, reading, {c.node for c in found.cards}, {c.gpu for c in found.cards}, series=kept)
+
+
+def _rows(found: Chart, source: Prometheus, expression: str, factor: float) -> Rows:
     words = dialect()
     end = found.start + (found.steps - 1) * found.step
     lines = source.over(expression, found.start, end, found.step)

@@ -27,6 +27,8 @@ class Dialect:
     job: str  # label with the job's number
     allotted: str  # series that has this label
     readings: Mapping[str, Reading]
+    # a reading's least and most of each minute, where Prometheus records them (stack/templates/prometheus-rules.yml)
+    minutes: str = ""
 
 
 MIB = 1 / 2**20
@@ -40,6 +42,7 @@ OURS = Dialect(
         "memory_total": Reading("bancada_gpu_memory_total_bytes", MIB),
         "power_limit": Reading("bancada_gpu_power_limit_watts"),
     },
+    "bancada_gpu:{reading}:{way}1m",
 )  # fmt: skip
 DCGM = Dialect(
     "Hostname", "hpc_job", "DCGM_FI_DEV_GPU_UTIL",
@@ -77,13 +80,13 @@ def _checked(pattern: re.Pattern[str], text: str) -> str:
     return text
 
 
-def chosen(dialect: Dialect, reading: str, names: Iterable[str], cards: Iterable[str] = ()) -> str:
-    """The series of a reading on these nodes, of these cards (none: all)."""
+def chosen(dialect: Dialect, reading: str, names: Iterable[str], cards: Iterable[str] = (), *, series: str = "") -> str:
+    """The series of a reading on these nodes, of these cards (none: all); `series`: its other name."""
     one = dialect.readings[reading]
     labels = [f'{dialect.node}=~"{nodes(names)}"', *([one.labels] if one.labels else [])]
     if cards := sorted(set(cards)):
         labels.append(f'gpu=~"{"|".join(map(number, cards))}"')
-    return f"{one.series}{{{','.join(labels)}}}"
+    return f"{series or one.series}{{{','.join(labels)}}}"
 
 
 def allotted(dialect: Dialect, job: int, names: Iterable[str]) -> str:

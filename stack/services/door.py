@@ -47,6 +47,7 @@ def _prometheus(stack: Stack) -> Service:
     def prepare() -> None:
         door = {"door": f"{stack.host('nginx')}:{stack.tcp('door')}", "nodes": _nodes(stack)}
         shell.render("prometheus.yml", f"{folder}/prometheus.yml", door, user="bancada-prometheus")
+        shell.render("prometheus-rules.yml", f"{folder}/rules.yml", {}, user="bancada-prometheus")
         hashed = _bcrypt(keys.word("prometheus"))
         web = f"basic_auth_users:\n  portal: {hashed}\n"
         shell.write(f"{folder}/web.yml", web, user="bancada-prometheus", mode=0o400)

@@ -114,11 +114,25 @@ def _day(step: int) -> Iterator[str]:
     for name, most in (("utilization_ratio", 1), ("memory_used_bytes", 2**34), ("power_watts", 400)):
         yield from _series(name, most, "", end, step)
     yield from _series("temperature_celsius", 70, ',sensor="core"', end, step)
+    yield from _minutes(end)
     yield "# TYPE bancada_gpu_allocated gauge"
     for gpu in range(8):
         for at in range(end - 86400, end, 60):
             yield f'bancada_gpu_allocated{{node="gpu01",gpu="{gpu}",uuid="u",slurm_job="7"}} 1 {at}'
     yield "# EOF"
+
+
+def _minutes(end: int) -> Iterator[str]:
+    """What the rules of Prometheus record of them."""
+    for reading, most in (("utilization", 1), ("memory", 2**34), ("power", 400), ("temperature", 70)):
+        more = ',sensor="core"' if reading == "temperature" else ""
+        for way, share in (("min", 0.5), ("max", 1.0)):
+            yield f"# TYPE bancada_gpu:{reading}:{way}1m gauge"
+            for gpu in range(8):
+                for at in range(end - 86400, end, 60):
+                    value = most * share * (0.9 + (at * 7919 + gpu) % 100 / 1000)
+                    labels = f'node="gpu01",gpu="{gpu}",uuid="u"{more}'
+                    yield f"bancada_gpu:{reading}:{way}1m{{{labels}}} {value:.6g} {at}"
 
 
 def _series(name: str, most: float, more: str, end: int, step: int) -> Iterator[str]:

@@ -42,6 +42,10 @@ def readings() -> Iterator[str]:
         # gpu02 lies: job 77 does not run there
         for at in times:
             yield f'bancada_gpu_allocated{{node="{node}",gpu="{gpu}",uuid="u{gpu}",slurm_job="{job}"}} 1 {START + at}'
+    for way, value in (("min", 7), ("max", 9)):
+        yield f"# TYPE bancada_gpu:power:{way}1m gauge"
+        for at in range(0, 3601, 60):
+            yield f'bancada_gpu:power:{way}1m{{node="gpu01",gpu="0",uuid="u0"}} {value} {START + at}'
     yield "# EOF"
 
 

@@ -50,8 +50,8 @@ def test_never_more_points_than_are_allowed(prometheus: Prometheus, points: int)
 def test_what_was_not_read_is_a_hole(prometheus: Prometheus) -> None:
     where = Where(77, ("gpu01",), START - 3600, NOW)
     found = chart(where, [Card("gpu01", "0")], points=100, source=prometheus)
-    row = found.bands["power"][0].low
-    assert row[3] is None and row[-3] == 250
+    row = found.bands["memory"][0].low
+    assert row[3] is None and row[-3] == 8192
 
 
 def test_sums_of_a_whole_run(prometheus: Prometheus) -> None:
@@ -133,3 +133,15 @@ def test_idle_rows_and_small_pictures() -> None:
     assert longest_idle([]) == 0
     assert shrink([1, 5, None, None, 9, 2], 3) == [5, None, 9]
     assert len(shrink([0.0] * 1000, 60)) <= 60
+
+
+def test_a_long_step_is_read_from_the_minutes_where_they_are_recorded(prometheus: Prometheus) -> None:
+    """GPU 0 has recorded minutes of its power, 7 to 9 W, which its readings of 250 W do not know."""
+    found = chart(WHERE, [Card("gpu01", "0")], readings=("power", "memory"), points=40, source=prometheus)
+    assert found.step >= 120
+    power, memory = found.bands["power"][0], found.bands["memory"][0]
+    assert power.high is not None and memory.high is not None
+    assert (power.low[5], power.high[5]) == (7, 9)
+    assert memory.low[5] == 8192
+    fine = chart(WHERE, [Card("gpu01", "0")], readings=("power",), points=1000, source=prometheus)
+    assert fine.bands["power"][0].low[200] == 250
