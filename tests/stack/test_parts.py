@@ -46,9 +46,9 @@ def test_every_service_stands_after_what_it_needs(stack: Stack) -> None:
         seen.add(service.name)
 
 
-def test_only_slurmd_the_opener_and_who_leaves_root_at_once_start_as_root(stack: Stack) -> None:
+def test_only_slurmd_the_openers_and_who_leaves_root_at_once_start_as_root(stack: Stack) -> None:
     as_root = {service.name for service in table(stack) if service.user == "root"}
-    assert {name for name in as_root if not name.startswith(("slurmd-", "agent-"))} <= {"opener"}
+    assert {name for name in as_root if not name.startswith(("slurmd-", "agent-"))} <= {"opener", "files"}
     for service in table(stack):
         if service.name.startswith("agent-"):
             after = list(service.argv)[list(service.argv).index("--") + 1 :]
@@ -56,7 +56,7 @@ def test_only_slurmd_the_opener_and_who_leaves_root_at_once_start_as_root(stack:
 
 
 def test_no_two_portal_processes_share_a_user(stack: Stack) -> None:
-    users = [service.user for service in table(stack) if "portal" in service.sets]
+    users = [service.user for service in table(stack) if "portal" in service.sets and service.user != "root"]
     assert len(users) == len(set(users))
 
 
