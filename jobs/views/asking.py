@@ -21,6 +21,8 @@ from jobs import services, specs
 from jobs.forms import JobForm, like
 from jobs.models import Job
 from jobs.services.asking import partitions_of
+from jobs.services.importing import drafts
+from jobs.views import importing
 from projects.models import Project
 from quotas import reads
 from quotas.services import OverAllocation
@@ -48,10 +50,14 @@ def submit(request: SignedInRequest) -> HttpResponse:
         form = JobForm(request.POST, project=project, by=request.user)
         job = _ask(request, form, project) if form.is_valid() else None
         if job is not None:
+            drafts.became(job)
             return redirect(job)
     else:
         form = JobForm(initial=_initial(request), project=project, by=request.user)
-    return render(request, "jobs/submit.html", _context(request, form, project, theirs), status=_status(form))
+    page = _context(request, form, project, theirs)
+    brought = drafts.KEY + request.GET["draft"] if "draft" in request.GET else request.POST.get("key", "")
+    page["key"] = drafts.key_of(brought) or page["key"]
+    return render(request, "jobs/submit.html", page, status=_status(form))
 
 
 def _typed(text: str) -> str:
@@ -64,6 +70,9 @@ def _status(form: JobForm) -> int:
 
 
 def _initial(request: SignedInRequest) -> dict[str, Any]:
+    brought = request.GET.get("draft")
+    if brought:
+        return importing.as_typed(importing.fetch(request, brought))
     again = request.GET.get("like")
     return (
         like(gate.fetch(Job.objects.select_related("allocation"), request.user, Permission.JOB_VIEW, pk=again))
@@ -101,6 +110,7 @@ def _context(request: SignedInRequest, form: JobForm, project: Project, theirs: 
         "gpu_types": sorted({name for row in partitions for name in row.gpu_types}),
         "allocations": reads.spendable(project),
         "usable": _usable(project, theirs),
+        "more": form.more(),
         "key": str(uuid7()),  # a double click sends the same key twice and makes one job
         "limits": {
             row.name: {
