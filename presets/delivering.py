@@ -29,7 +29,7 @@ WORDS = (
     _("Prepares data on CPUs, without a GPU: read, normalise, write in parts with their sums."),
     _("Batch inference"),
     _("Labels many data with trained weights, in batches; run again, it goes on where it stopped."),
-    _("Checkpoint and continue"),
+    _("Save and go on"),
     _("A training longer than its time limit: a signal before the end, a saved state, and back into the queue."),
 )
 

@@ -56,9 +56,7 @@ def accounts(
     return Sacctmgr(_rest(url, signer, conf, deadline), cluster)
 
 
-def nodes(
-    url: str, *, signer: str | Path | Tokens = SIGNER, conf: str | Path = CONF, deadline: float = 15.0
-) -> Nodes:
+def nodes(url: str, *, signer: str | Path | Tokens = SIGNER, conf: str | Path = CONF, deadline: float = 15.0) -> Nodes:
     """The administrator's orders to nodes of the same cluster; the signer lets only the worker's uid through it."""
     if url.startswith(_FAKE):
         from slurm import fake

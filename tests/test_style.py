@@ -11,7 +11,10 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-ROOMS = ("portal", "jobs", "quotas", "datasets", "presets", "storage", "projects", "accounts", "cluster", "audit", "access", "slurm", "logs", "gpu", "files")
+ROOMS = (
+    "portal", "jobs", "quotas", "datasets", "presets", "storage", "projects", "accounts", "cluster",
+    "audit", "access", "slurm", "logs", "gpu", "files",
+)  # fmt: skip
 BESIDE = ("stack", "client/bancada", "docker")
 # Templates over 60 lines, each with the reason why it is one piece.
 LONG_TEMPLATES: dict[str, str] = {}

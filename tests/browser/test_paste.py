@@ -29,7 +29,7 @@ def test_paste_look_and_run(browser: Browser) -> None:
     page.get_by_label("Script", exact=True).fill(OLD)
     page.get_by_role("button", name="Read").click()
     table = page.get_by_role("table", name="What became of its lines")
-    expect(table).to_contain_text("The project's account is used.")
+    expect(table).to_contain_text("The job is charged to the project.")
     expect(table).to_contain_text("--nice=5")
     page.get_by_role("link", name="Go on in the form").click()
     expect(page.get_by_label("Name", exact=True)).to_have_value("pasted")

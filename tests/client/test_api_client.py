@@ -254,7 +254,7 @@ def test_an_sbatch_file_is_taken_as_it_is(world: World, run: Any, tmp_path: Path
     status, out, err = run("submit", str(path), "-p", "aurora", "--gpus", "1")
     job = Job.objects.get(pk=out.split()[0])
     assert (status, job.name, job.gpus, job.time_limit_minutes, job.asked.array) == (0, "digits", 1, 90, "1-4%2")
-    assert job.script == "#!/bin/bash\ntrue\n" and "line 2: --account=other: The project's account is used." in err
+    assert job.script == "#!/bin/bash\ntrue\n" and "line 2: --account=other: The job is charged to the project." in err
     report = run("report", str(job.pk))[1]
     assert "time limit, minutes  90" in report
 

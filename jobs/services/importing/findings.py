@@ -54,9 +54,9 @@ class Imported:
 
 # by the key of slurm.sbatch.options
 WHY = {
-    "account": _("The project's account is used."),
+    "account": _("The job is charged to the project."),
     "output": _("Output goes to the project's folder for logs, where the portal shows it."),
-    "mail": _("The portal tells you, as you have chosen there."),
+    "mail": _("Kept as a comment: the job's page tells how it stands."),
     "qos": _("The allocation says the QOS."),
     "site": _("Kept as a comment: the cluster's own setting applies."),
     "placing": _("Kept as a comment: Slurm chooses the nodes and cores itself."),
