@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from cluster.models import Announcement, Maintenance, Node, Partition
+from cluster.models import Announcement, Maintenance, Partition
 
 
 class MomentInput(forms.DateTimeInput):
@@ -50,9 +51,9 @@ class WindowForm(Between):
         fields = ("starts_at", "ends_at", "node_names", "reason_en", "reason_pt")
         widgets = {"starts_at": MomentInput(), "ends_at": MomentInput()}
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, partitions: Sequence[Partition], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        names = Node.objects.order_by("name").values_list("name", flat=True)
+        names = sorted({name for row in partitions for name in row.node_names})
         self.fields["node_names"].choices = [(name, name) for name in names]  # type: ignore[attr-defined]
 
 
@@ -67,10 +68,10 @@ class AnnouncementForm(Between):
         widgets = {"starts_at": MomentInput(), "ends_at": MomentInput()}
         labels = {"project_code": _("Only for the project")}
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, partitions: Sequence[Partition], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        names = Partition.objects.order_by("name").values_list("name", flat=True)
-        self.fields["partition"].choices = [("", _("all")), *((name, name) for name in names)]  # type: ignore[attr-defined]
+        names = [(row.name, row.name) for row in partitions]
+        self.fields["partition"].choices = [("", _("all")), *names]  # type: ignore[attr-defined]
         self.fields["project_code"].help_text = _("Its code; empty: all.")
 
     def clean(self) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from access.permissions import Permission
 from accounts.http import SignedInRequest
 from accounts.models import User
 from cluster.forms import AnnouncementForm, ReasonForm, WindowForm
-from cluster.models import Announcement, Change, Cluster, Gpu, Maintenance, Node, NodeChange
+from cluster.models import PARTITIONS, Announcement, Change, Cluster, Gpu, Maintenance, Node, NodeChange
 from cluster.services import announcing, operating, outside
 from jobs.models import Job
 from jobs.services import touched
@@ -104,7 +104,17 @@ def change_node(request: SignedInRequest, name: str, change: str) -> HttpRespons
 def operate(request: SignedInRequest) -> HttpResponse:
     """Windows and announcements: those in force, the last ones, and forms for new ones."""
     _operator(request)
-    return _desk(request, WindowForm(prefix="window"), AnnouncementForm(prefix="news"))
+    return _desk(request, *_forms(request))
+
+
+def _forms(request: SignedInRequest, sent: str = "") -> tuple[WindowForm, AnnouncementForm]:
+    """Both, one of them with what was sent."""
+    partitions = PARTITIONS.all()
+    window, news = (request.POST if sent == name else None for name in ("window", "news"))
+    return (
+        WindowForm(window, prefix="window", partitions=partitions),
+        AnnouncementForm(news, prefix="news", partitions=partitions),
+    )
 
 
 def _desk(request: SignedInRequest, window: WindowForm, announcement: AnnouncementForm) -> HttpResponse:
@@ -130,16 +140,16 @@ def _outside() -> dict[str, Any]:
 def plan(request: SignedInRequest) -> HttpResponse:
     """A maintenance window as one act: Slurm's reservation, a banner, letters."""
     _operator(request)
-    form = WindowForm(request.POST, prefix="window")
+    form, other = _forms(request, "window")
     if not form.is_valid():
-        return _desk(request, form, AnnouncementForm(prefix="news"))
+        return _desk(request, form, other)
     cluster = get_object_or_404(Cluster, name=settings.CLUSTER_NAME)
     facts = form.cleaned_data
     try:
         operating.plan(cluster=cluster, by=request.user, affected=touched.by_window(facts["node_names"]), **facts)
     except operating.NotNow as no:
         form.add_error("ends_at", str(no))
-        return _desk(request, form, AnnouncementForm(prefix="news"))
+        return _desk(request, form, other)
     return redirect("cluster:operate")
 
 
@@ -163,9 +173,9 @@ def cancel_window(request: SignedInRequest, pk: int) -> HttpResponse:
 def announce(request: SignedInRequest) -> HttpResponse:
     """A new announcement."""
     _operator(request)
-    form = AnnouncementForm(request.POST, prefix="news")
+    other, form = _forms(request, "news")
     if not form.is_valid():
-        return _desk(request, WindowForm(prefix="window"), form)
+        return _desk(request, other, form)
     announcing.publish(by=request.user, **form.cleaned_data)
     return redirect("cluster:operate")
 
