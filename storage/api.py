@@ -94,8 +94,9 @@ def files(request: HttpRequest, code: str, listed: Query[Listed]) -> dict[str, A
 def entry(request: HttpRequest, code: str, where: Query[Where]) -> dict[str, Any]:
     """One entry."""
     path = asked(request)
-    found = looking.head(project=looking.fetch(request.user, code), by=_me(request), path=path, limit=0).entry
-    return entry_out(above(path), found, looking.owners_of([found]))
+    project = looking.fetch(request.user, code)
+    found = looking.head(project=project, by=_me(request), path=path, limit=0).entry
+    return entry_out(above(path), found, looking.owners_of(project, [found]))
 
 
 @router.get("/{code}/files/room", response=RoomOut, operation_id="files_room")
@@ -175,8 +176,9 @@ def make(request: HttpRequest, code: str, body: MakeIn) -> Status[None]:
 @router.post("/{code}/files/rename", response=EntryOut, operation_id="rename_file")
 def rename(request: HttpRequest, code: str, body: RenameIn) -> dict[str, Any]:
     """Give another name or place; never over something that is there."""
-    found = changing.rename(project=_changed(request, code), by=_me(request), path=body.path, to=body.to)
-    return entry_out(above(body.to), found, looking.owners_of([found]))
+    project = _changed(request, code)
+    found = changing.rename(project=project, by=_me(request), path=body.path, to=body.to)
+    return entry_out(above(body.to), found, looking.owners_of(project, [found]))
 
 
 @router.delete("/{code}/files", response={204: None}, operation_id="delete_file")

@@ -55,13 +55,14 @@ def folder(
     with passes.door(project, by) as door:
         listing = door.folder(path, offset=offset, limit=limit, order=order)
         space = door.room(path) if room else None
-    return Sight(listing, owners_of(listing.entries), space)
+    return Sight(listing, owners_of(project, listing.entries), space)
 
 
-def owners_of(entries: list[Entry]) -> dict[int, User]:
-    """The people the entries belong to, by uid."""
+def owners_of(project: Project, entries: list[Entry]) -> dict[int, User]:
+    """The people the entries belong to, by uid: of those who are or were in the project. Others stay a number."""
     uids = {one.uid for one in entries}
-    return {int(user.uid_number or 0): user for user in User.objects.filter(uid_number__in=uids, is_active=True)}
+    of_project = project.memberships.filter(user__uid_number__in=uids, user__is_active=True).select_related("user")
+    return {int(row.user.uid_number or 0): row.user for row in of_project}
 
 
 def room(*, project: Project, by: User) -> Room:
@@ -76,7 +77,7 @@ def written(
     """The newest files somebody changed beneath a folder within two times, and the people they belong to."""
     with passes.door(project, by) as door:
         found = door.walk(path, since=since, until=until, uid=uid, limit=limit)
-    return found, owners_of(found.entries)
+    return found, owners_of(project, found.entries)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -101,7 +101,7 @@ def _file(request: SignedInRequest, project: Project, path: str) -> HttpResponse
     found = looking.head(project=project, by=request.user, path=path)
     if not found.entry.is_file:
         raise Refused("not-regular")
-    owners = looking.owners_of([found.entry])
+    owners = looking.owners_of(project, [found.entry])
     context = _frame(project, path) | {
         "row": row(project, path, found.entry, owners), "preview": preview(found.entry, found.data),
         "image": address("image", project.code, path), "back": address("folder", project.code, above(path)),

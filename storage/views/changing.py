@@ -130,7 +130,7 @@ def change(request: SignedInRequest, code: str) -> HttpResponse:
     if request.method == "POST":
         return _changed(request, project, path)
     found = looking.head(project=project, by=request.user, path=path, limit=0)
-    owners = looking.owners_of([found.entry])
+    owners = looking.owners_of(project, [found.entry])
     context = {
         "project": project, "path": path, "shown_path": shown(path), "entry": found.entry,
         "owner": owners.get(found.entry.uid), "back": address("folder", code, above(path)), "to": shown(path),

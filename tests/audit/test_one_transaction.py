@@ -25,6 +25,8 @@ ALONE = {
     "datasets/reports.py processing_csv": "a read",
     "datasets/reports.py uses_csv": "a read",
     "datasets/services/using.py refused": "a refusal",
+    "jobs/services/acting.py _told": "an act on Slurm, which shares no transaction: the intent stands before it",
+    "jobs/services/gpus/showing.py note": "a read",
     "jobs/services/intents.py _hold": "an act on Slurm, which shares no transaction: the intent stands before it and is done again",
     "jobs/services/reading.py download": "a read",
     "jobs/services/reading.py note": "a read",

@@ -44,6 +44,9 @@ TOLD = frozenset(
         "olddata",
         "described",
         "licence",
+        "preset",
+        "meant",
+        "recipe",
     ]
 )
 May = Callable[[str], bool]  # whether a person may read it

@@ -11,6 +11,7 @@ from accounts.models import User
 from datasets.models import DatasetUse
 from datasets.services import agreements, asking, incidents, registering, terms, versions
 from jobs.models import Job
+from presets import services as presets
 from projects.models import Project
 from tests.matrix.canaries import Canaries
 
@@ -39,6 +40,7 @@ def plant(canaries: Canaries, name: str, project: Project, steward: User, mate: 
     return {
         "label": version.label, "version": version.pk, "permission": permission.pk, "wished": wished.pk,
         **_agreements(project, word), "incident": _incident(row, name, steward, canaries),
+        "preset": _preset(project, word),
     }  # fmt: skip
 
 
@@ -68,6 +70,15 @@ def _agreements(project: Project, word: Any) -> dict[str, Any]:
     )  # fmt: skip
     agreements.end(agreement=ended, by=None)
     return {"agreement": agreement.pk, "ended": ended.pk, "duty": ended.checklist.get(dataset=old).pk}
+
+
+def _preset(project: Project, word: Any) -> Any:
+    """A ready-made request of the project, seen by whoever sees the project."""
+    made = presets.add(
+        project=project, by=None, code="ours", title=word("preset", "project_view"), about=word("meant", "project_view"),
+        rules={"script": {"mode": "default", "value": f"#!/bin/bash\n: {word('recipe', 'project_view')}\n"}},
+    )  # fmt: skip
+    return made.preset_id
 
 
 def _incident(row: Any, name: str, by: User, canaries: Canaries) -> Any:

@@ -60,6 +60,7 @@ class Place:
     ended: UUID = dataclasses.field(default_factory=uuid7)
     duty: UUID = dataclasses.field(default_factory=uuid7)
     incident: UUID = dataclasses.field(default_factory=uuid7)
+    preset: UUID = dataclasses.field(default_factory=uuid7)
 
 
 @dataclasses.dataclass

@@ -13,7 +13,6 @@ from tests.matrix.rules import API, PAGES
 pytestmark = pytest.mark.django_db
 READERS = ("pi", "operator")
 NEVER_SHOWN = {
-    "environment",
     "path",
     "mailchief",
     "mailasker",

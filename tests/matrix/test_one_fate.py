@@ -24,6 +24,7 @@ ACTS = [rule for rule in (*PAGES, *API) if rule.method != "GET" and rule.ok in (
 SILENT = {
     "POST set_language", "POST accounts:preferences", "POST audit:keep_filter", "POST audit:verify",
     "POST jobs:act", "POST jobs:save_view",  # a star and a view are a person's own
+    "POST jobs:draft", "POST jobs:delete_draft",  # so is a script that was brought and not asked for yet
 }  # fmt: skip
 
 

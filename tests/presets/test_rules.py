@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.utils import translation
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +20,12 @@ RULES: dict[str, Any] = {
     "script": {"mode": "fixed", "value": "#!/bin/bash\ntrue\n"},
     "constraint": {"mode": "default", "value": ""},
 }
+
+
+@pytest.fixture(autouse=True, scope="module")
+def english() -> Iterator[None]:
+    with translation.override("en"):
+        yield
 
 
 def test_what_is_not_given_is_the_presets() -> None:
