@@ -102,17 +102,23 @@ class Viewer(Generic[T]):
         """Items as they come, until one is of another generation, or the first of any."""
         while True:
             while self.next >= self._hub.end:
+                if self._is_of_another(self._hub.generation):  # it began anew while a range was fetched
+                    return
                 await self._hub.news.wait()
             if self.next < self._hub.first:  # too slow: go where the others are
                 self.next = self._hub.end - 1
             number, item = self.next, self._hub.items[self.next - self._hub.first]
-            if item.chunk.generation and not (self._generation and same(self._generation, item.chunk.generation)):
+            if self._is_of_another(item.chunk.generation):
                 return
             self.next += 1
             self._hub.moved()
             if item.chunk.data or number >= self._arrived:  # words of before this viewer came say nothing new
                 for wire in self._pass(item):
                     yield wire
+
+    def _is_of_another(self, generation: str) -> bool:
+        """Whether a file of this name (none: not known) is not the one this viewer has."""
+        return bool(generation) and not (self._generation and same(self._generation, generation))
 
     def _pass(self, item: Item[T]) -> list[T]:
         """What this viewer has not seen of an item, after a Skipped where something lies between."""

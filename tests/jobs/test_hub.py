@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
+from typing import Any
 
 import pytest
 
@@ -217,3 +218,25 @@ async def test_tickets_that_fail_in_another_way_are_told_as_unavailable_and_aske
     await viewer.until(lambda seen: seen.whole == b"x")
     assert viewer.states[0] == "unavailable" and "could not be pulled" in caplog.text
     await viewer.close()
+
+
+async def test_a_file_begun_anew_while_a_range_is_fetched_reaches_who_fetches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And ends with it: no later byte tells the viewer that the one it fetches is gone."""
+    monkeypatch.setattr(hub_module, "MEMORY", 3_000)
+    log = Log(b"a" * 20_000, piece=1_000)
+    hubs, whole = new(log), log.read
+
+    async def read(*asked: Any, **more: Any) -> Chunk:
+        if log.run == 0:
+            log.rewrite(b"b" * 20_000)
+            await asyncio.sleep(0.05)  # the hub has taken all of it, and keeps the last of it
+        return await whole(*asked, **more)
+
+    first = Watcher(hubs, log)
+    await first.until(lambda seen: (seen._at or 0) >= 20_000)
+    log.read = read  # type: ignore[method-assign]
+    late = Watcher(hubs, log, 1)
+    await late.until(lambda seen: seen.beginnings > 0 and (seen._at or 0) >= 20_000)
+    assert log.run == 1 and all(set(row) == {ord("b")} for row in late.data.values())
+    for watcher in (first, late):
+        await watcher.close()
