@@ -48,7 +48,7 @@ test: ## check unit contract browser, in this order; programs and matrix while c
 	$(MAKE) check
 	$(MAKE) unit
 	beside=$$(mktemp)
-	nice -n 19 $(MAKE) programs matrix >"$$beside" 2>&1 & wide=$$!
+	nice -n 10 $(MAKE) programs matrix >"$$beside" 2>&1 & wide=$$!
 	rc=0; $(MAKE) contract KEEP=1 || rc=$$?
 	wait $$wide || rc=$$?
 	cat "$$beside"; rm "$$beside"

@@ -162,16 +162,18 @@ def test_a_child_its_owner_stops_is_given_up_and_nobody_else_waits() -> None:
         ticket, answers, ending = house.ticket("frozen"), list[str](), threading.Event()
         stopper = threading.Thread(target=_stop_children, args=(house, ending), daemon=True)
         stopper.start()
-        asking = [threading.Thread(target=lambda: answers.append(house.ask(ticket))) for _ in range(12)]
-        for thread in asking:
-            thread.start()
-        while not _any_stopped(house) and any(thread.is_alive() for thread in asking):
-            time.sleep(0.001)
-        started = time.monotonic()
-        assert house.ask(house.ticket(other, uid=STRANGER)) == "ok y"
-        assert time.monotonic() - started < 2.5, "it waited for the others' deadline"
-        for thread in asking:
-            thread.join()
+        until = time.monotonic() + 60
+        while "failed" not in answers and time.monotonic() < until:  # on a busy machine few are met in time
+            asking = [threading.Thread(target=lambda: answers.append(house.ask(ticket))) for _ in range(12)]
+            for thread in asking:
+                thread.start()
+            while not _any_stopped(house) and any(thread.is_alive() for thread in asking):
+                time.sleep(0.001)
+            started = time.monotonic()
+            assert house.ask(house.ticket(other, uid=STRANGER)) == "ok y"
+            assert time.monotonic() - started < 2.5, "it waited for the others' deadline"
+            for thread in asking:
+                thread.join()
         ending.set()
         stopper.join()
         assert set(answers) <= {"ok x", "failed", "busy"} and "failed" in answers, answers
