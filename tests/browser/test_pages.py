@@ -240,10 +240,10 @@ def test_cancelling_asks_once_more_beside_the_button(visit: Any, built: bench.Be
     screen = visit(viewport={"width": 360, "height": 780})
     screen.open("researcher", "/jobs/{train-unet-v3}", "en")
     page = screen.page
-    page.locator("details.confirm > summary").click()
+    page.locator("details.confirm > summary", has_text="Cancel").click()
     page.keyboard.press("Escape")
     assert page.locator("details.confirm[open]").count() == 0
-    page.locator("details.confirm > summary").click()
+    page.locator("details.confirm > summary", has_text="Cancel").click()
     page.get_by_role("button", name="Yes, cancel it").click()
     page.wait_for_load_state()
     built.jobs["train-unet-v3"].refresh_from_db()
