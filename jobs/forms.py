@@ -13,6 +13,7 @@ from accounts.models import User
 from jobs import specs, tables
 from jobs.models import Job
 from jobs.services import prepare
+from presets.models import PresetVersion
 from projects.models import Project
 from quotas.models import Allocation
 
@@ -161,6 +162,14 @@ def request_of(values: Mapping[str, Any], *, preset: str = "") -> tuple[dict[str
     if preset:
         raw["preset"] = preset
     return raw, wrong
+
+
+def of_preset(version: PresetVersion) -> dict[str, Any]:
+    """What the form starts with: a switch is a word where it is a choice."""
+    found = {name: value for name, value in version.values().items() if name in JobForm.base_fields}
+    if isinstance(found.get("requeue"), bool):
+        found["requeue"] = "yes" if found["requeue"] else "no"
+    return found
 
 
 def like(job: Job) -> dict[str, Any]:

@@ -18,11 +18,13 @@ from accounts.http import SignedInRequest
 from datasets.services import NotPermitted
 from datasets.services.using import usable
 from jobs import services, specs
-from jobs.forms import JobForm, like
+from jobs.forms import JobForm, like, of_preset
 from jobs.models import Job
 from jobs.services.asking import partitions_of
 from jobs.services.importing import drafts
 from jobs.views import importing
+from presets import services as presets
+from presets.models import PresetVersion
 from projects.models import Project
 from quotas import reads
 from quotas.services import OverAllocation
@@ -46,18 +48,30 @@ def submit(request: SignedInRequest) -> HttpResponse:
     if not theirs and not code:
         return render(request, "jobs/submit_nowhere.html")
     project = gate.fetch(Project.objects, request.user, Permission.JOB_SUBMIT, code=code) if code else theirs[0]
+    preset = _preset(request, project)
+    about: dict[str, Any] = {"project": project, "by": request.user, "preset": preset.name if preset else ""}
     if request.method == "POST":
-        form = JobForm(request.POST, project=project, by=request.user)
+        form = JobForm(request.POST, **about)
         job = _ask(request, form, project) if form.is_valid() else None
         if job is not None:
             drafts.became(job)
             return redirect(job)
     else:
-        form = JobForm(initial=_initial(request), project=project, by=request.user)
-    page = _context(request, form, project, theirs)
+        form = JobForm(initial=_initial(request) | (of_preset(preset) if preset else {}), **about)
+    page = _context(request, form, project, theirs) | {"preset": preset}
     brought = drafts.KEY + request.GET["draft"] if "draft" in request.GET else request.POST.get("key", "")
     page["key"] = drafts.key_of(brought) or page["key"]
     return render(request, "jobs/submit.html", page, status=_status(form))
+
+
+def _preset(request: SignedInRequest, project: Project) -> PresetVersion | None:
+    """The one named; one that cannot be had leaves a free form, and says so."""
+    name = _typed((request.POST if request.method == "POST" else request.GET).get("preset", ""))[:120]
+    try:
+        return presets.find(name, project=project) if name else None
+    except presets.NoPreset as refusal:
+        messages.error(request, str(refusal))
+        return None
 
 
 def _typed(text: str) -> str:
