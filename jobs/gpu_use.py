@@ -112,7 +112,7 @@ def _unused(use: GpuUse) -> Text | None:
         return _("Its GPUs did nothing at all: ask for none, or look why the program does not find them.")
     return format_lazy(
         _("Of its {all} GPUs these did nothing: {names}. Ask for {n} next time, or let the program use all of them."),
-        all=use.asked, names=", ".join(unused), n=use.asked - len(unused),
+        all=use.asked, names=", ".join(f"GPU {name}" for name in unused), n=use.asked - len(unused),
     )  # fmt: skip
 
 

@@ -37,7 +37,7 @@ def test_a_job_that_used_its_gpus_hears_nothing() -> None:
 
 def test_gpus_that_did_nothing_are_named_with_the_next_request() -> None:
     (text,) = said(card(0), card(1, **UNUSED), card(2, **UNUSED), card(3, **UNUSED))
-    assert "1, 2, 3" in text and "Ask for 1 next time" in text and "Of its 4 GPUs" in text
+    assert "GPU 1, GPU 2, GPU 3." in text and "Ask for 1 next time" in text and "Of its 4 GPUs" in text
 
 
 def test_all_unused() -> None:
