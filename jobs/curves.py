@@ -16,7 +16,8 @@ NAME = re.compile(r"[A-Za-z_][\w./ -]{0,63}")
 STEPS = ("step", "global_step", "iteration", "iter", "it", "batch", "epoch")  # the first that is there counts
 TIMES = frozenset({"time", "timestamp", "ts", "_timestamp", "_runtime", "date"})
 LESS = re.compile(r"loss|err|perplexity|ppl|mae|mse|rmse|wer|cer|fid|time|nll", re.IGNORECASE)
-NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+# nothing of it is given back once taken: what a line tries stays linear in its length
+NUMBER = r"(?>[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)"
 _FIELD = re.compile(r"\{([A-Za-z_]\w{0,63})\}")
 
 
@@ -101,10 +102,10 @@ def pattern(text: str) -> re.Pattern[str]:
         raise BadPattern(text)
     parts = _FIELD.split(text)
     said = [
-        f"(?P<{part}>{NUMBER})" if place % 2 else r"\s+".join(map(re.escape, part.split(" ")))
+        f"(?P<{part}>{NUMBER})" if place % 2 else r"\s{1,32}+".join(map(re.escape, re.split(" +", part)))
         for place, part in enumerate(parts)
     ]
-    return re.compile("".join(said))
+    return re.compile(("" if parts[0] else r"(?<![\d.])") + "".join(said))
 
 
 def parse(data: bytes, form: re.Pattern[str] | None = None, *, into: Curves | None = None, start: int = 0) -> Curves:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 from hypothesis import given
@@ -63,7 +64,11 @@ def test_any_bytes_can_be_read(data: bytes) -> None:
     curves.parse(b"{" + data + b"}\n" + data, curves.pattern("loss {loss}"))
 
 
-def test_lines_made_to_be_slow_are_not() -> None:
-    form = curves.pattern("a {a} b {b} c {c}")
+@pytest.mark.parametrize("text", ["a {a} b {b} c {c}", "{a} {b}x", " {a} b", "{a}1{b}1{c}1{d}1{e}1{f}x"])
+def test_lines_made_to_be_slow_are_not(text: str) -> None:
+    form = curves.pattern(text)
     hostile = (b"a " + b"1" * 4000 + b"\n") * 50 + b"{" * 8000 + b"}" * 100 + b"\n" + b"{'a':" * 1000 + b"}" * 1000
+    hostile += (b"1" * 8000 + b"\n" + b" " * 8000 + b"y\n" + b"1 " * 4000 + b"\n") * 20
+    began = time.process_time()
     assert not curves.parse(hostile, form)
+    assert time.process_time() - began < 5
