@@ -89,7 +89,7 @@ class JobForm(forms.Form):
     )  # fmt: skip
     parameters = forms.CharField(
         label=_("Table of parameters"), required=False, max_length=200_000, widget=forms.Textarea(attrs={"rows": 4}),
-        help_text=_("One row a task, with commas; the first row names them. The array follows from it."),
+        help_text=_("One row a task; the first names the columns: rate is $PARAM_RATE in the script."),
     )  # fmt: skip
     after = Several(label=_("After other jobs"), required=False, max_length=2000)
     begin = forms.CharField(

@@ -13,12 +13,13 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 
+from jobs import table_checks
 from jobs.options import KINDS, After, Options
 from slurm.text import ARRAY
 from slurm.text import tasks as task_numbers
 
 Errors = dict[str, list[str]]
-MOST_AFTER, MOST_COLUMNS = 20, 50
+MOST_AFTER = 20
 LONGEST_ARRAY, LONGEST_WORDS = 2000, 200
 FARTHEST = timedelta(days=366)
 LATE = timedelta(minutes=5)  # for how long a begin time may be past: forms stay open
@@ -26,7 +27,6 @@ _CONSTRAINT = re.compile(r"[A-Za-z0-9_.\-=&|!*()\[\]]+")
 _RESERVATION = re.compile(r"[A-Za-z0-9_.\-]+")
 _FOLDER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*(/[A-Za-z0-9_][A-Za-z0-9_.+-]*)*")
 _FACT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+/-]{0,79}@[A-Za-z0-9_.+-]{1,40}")
-_COLUMN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
 _SIGNAL = re.compile(r"(?:(?P<to>R?B|BR|R):)?(?:SIG)?(?P<name>[A-Z0-9]+)(?:@(?P<seconds>[0-9]{1,5}))?")
 _SIGNALS = frozenset(
     [
@@ -52,7 +52,7 @@ _SIGNALS = frozenset(
 
 def check(raw: Mapping[str, Any], amounts: Mapping[str, int], errors: Errors) -> Options:
     """The options of a request; `amounts` are its gpus, nodes, cpus and time_limit_minutes, checked before."""
-    parameters = _parameters(raw, errors)
+    table = table_checks.check(raw, errors)
     found = Options(
         tasks_per_node=_count(raw, "tasks_per_node", errors),
         gpus_per_task=_count(raw, "gpus_per_task", errors),
@@ -62,12 +62,12 @@ def check(raw: Mapping[str, Any], amounts: Mapping[str, int], errors: Errors) ->
         begin=_begin(raw, errors),
         signal=_signal(raw, amounts["time_limit_minutes"], errors),
         requeue=_switch(raw, "requeue", errors),
-        array=_array(raw, len(parameters), errors),
+        array=_array(raw, len(table), errors),
         after=_after(raw, errors),
         separate_errors=bool(_switch(raw, "separate_errors", errors)),
         preset=_fact(raw, "preset", errors),
         software=_fact(raw, "software", errors),
-        parameters=parameters,
+        parameters=table,
         folder=_folder(raw, errors),
     )
     _tasks_fit(found, amounts, errors)
@@ -217,33 +217,6 @@ def _fact(raw: Mapping[str, Any], field: str, errors: Errors) -> str:
     if text and not _FACT.fullmatch(text):
         errors[field] = [_("Give a name and a version, as name@3.")]
     return text
-
-
-def _parameters(raw: Mapping[str, Any], errors: Errors) -> tuple[dict[str, Any], ...]:
-    """A row a task; every row has the same columns, a value is a number or one line of text."""
-    rows = raw.get("parameters") or ()
-    said = ""
-    if not isinstance(rows, list | tuple) or not all(isinstance(row, Mapping) for row in rows):
-        said = _("Give a list with one object a task.")
-    elif len(rows) > settings.MAX_ARRAY_SIZE:
-        said = _("At most %(n)d rows.") % {"n": settings.MAX_ARRAY_SIZE}
-    elif wrong := [n for n, row in enumerate(rows, 1) if set(row) != set(rows[0]) or not _is_row(row)]:
-        said = _("Row %(n)d: the same columns in every row, a number or a line of text in each.") % {"n": wrong[0]}
-    if said:
-        errors["parameters"] = [said]
-    return () if said else tuple(dict(row) for row in rows)
-
-
-def _is_row(row: Mapping[Any, Any]) -> bool:
-    return 0 < len(row) <= MOST_COLUMNS and all(_is_cell(name, value) for name, value in row.items())
-
-
-def _is_cell(name: Any, value: Any) -> bool:
-    if not isinstance(name, str) or not _COLUMN.fullmatch(name):
-        return False
-    if isinstance(value, str):
-        return len(value) <= 500 and value.isprintable()
-    return isinstance(value, bool | int | float) and abs(value) < 1e300  # no NaN, no infinity: JSON has none
 
 
 def _tasks_fit(found: Options, amounts: Mapping[str, int], errors: Errors) -> None:

@@ -58,12 +58,13 @@ def metrics_path(folder: str, job: object) -> str:
     return f"{folder}/logs/{job}-metrics.jsonl"
 
 
-def wrapped(script: str, path: str) -> str:
-    """The script with the line that writes notes to `path` (as notes_path gives it); others come back as they are."""
+def wrapped(script: str, path: str, then: str = "") -> str:
+    """The script with the line that writes notes to `path` (as notes_path gives it), and one more of shell to run
+    before it; what is no shell's comes back as it is."""
     first, end, rest = script.partition("\n")
     if not end or not is_shell(script):
         return script
-    return f"{first}\n{_preamble(path, folders(script))}; {rest}"
+    return f"{first}\n{_preamble(path, folders(script))}; {then + '; ' if then else ''}{rest}"
 
 
 def folders(script: str) -> list[str]:

@@ -114,7 +114,8 @@ def _row_fields(name: str, kind: Kind, label: Any) -> Iterator[tuple[str, forms.
     if kind is Kind.SWITCH:
         yield f"{name}-value", forms.ChoiceField(choices=_SWITCH, required=False, label=label)
         return
-    area = forms.Textarea(attrs={"rows": 14, "spellcheck": "false"}) if name == "script" else forms.TextInput()
+    lines = {Kind.TABLE: 3} | ({kind: 14} if name == "script" else {})
+    area = forms.Textarea(attrs={"rows": lines[kind], "spellcheck": "false"}) if kind in lines else forms.TextInput()
     yield f"{name}-value", forms.CharField(required=False, widget=area, label=label, strip=name != "script")
     if kind is Kind.NUMBER:
         for part, words in (("min", _("From")), ("max", _("To"))):
@@ -122,7 +123,7 @@ def _row_fields(name: str, kind: Kind, label: Any) -> Iterator[tuple[str, forms.
                 f"{name}-{part}",
                 forms.IntegerField(required=False, min_value=0, max_value=10**8, label=said(words), widget=_digits()),
             )
-    if name != "script":
+    if kind not in lines:
         yield f"{name}-choices", forms.CharField(required=False, max_length=500, label=said(_("or one of")))
 
 

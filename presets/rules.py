@@ -16,6 +16,7 @@ class Kind(StrEnum):
 
     NUMBER = "number"
     TEXT = "text"
+    TABLE = "table"  # text whose first line names columns
     SWITCH = "switch"
 
 
@@ -33,6 +34,7 @@ FIELDS: dict[str, tuple[Kind, str | Promise]] = {
     "memory_gb": (Kind.NUMBER, _("Memory per node (GB)")),
     "time_limit_minutes": (Kind.NUMBER, _("Time limit (minutes)")),
     "array": (Kind.TEXT, _("Tasks of the array")),
+    "parameters": (Kind.TABLE, _("Table of parameters")),
     "tasks_per_node": (Kind.NUMBER, _("Tasks per node")),
     "gpus_per_task": (Kind.NUMBER, _("GPUs per task")),
     "signal": (Kind.TEXT, _("Signal before the end")),

@@ -7,8 +7,9 @@ from typing import Any
 
 from django.utils import timezone
 
-from jobs import wrapping
+from jobs import parameters, wrapping
 from jobs.models import Handover, Job
+from jobs.options import Options
 from jobs.services import dependencies
 from jobs.services.people import Identity
 from slurm import text
@@ -31,7 +32,7 @@ def submission_of(job: Job, handover: Handover, who: Identity, waits_for: frozen
         account=job.project.slurm_account,
         partition=job.partition,
         qos=job.allocation.qos if job.allocation else "",
-        script=wrapping.wrapped(job.script, wrapping.notes_path(job.project.folder, job.pk)),
+        script=wrapping.wrapped(job.script, wrapping.notes_path(job.project.folder, job.pk), _row_of_task(asked)),
         working_directory=f"{job.project.folder}/{asked.folder}" if asked.folder else job.project.folder,
         standard_output=f"{output}.out",
         standard_error=f"{output}.err" if asked.separate_errors else "",
@@ -57,6 +58,10 @@ def submission_of(job: Job, handover: Handover, who: Identity, waits_for: frozen
     )
 
 
+def _row_of_task(asked: Options) -> str:
+    return parameters.exports(asked.task_numbers, asked.parameters)
+
+
 def _environment(job: Job, who: Identity) -> dict[str, str]:
     return {
         **{str(name): str(value) for name, value in job.environment.items()},
@@ -70,7 +75,16 @@ def _environment(job: Job, who: Identity) -> dict[str, str]:
         "PYTHONUNBUFFERED": "1",
         "BANCADA_JOB": str(job.pk),
         **({} if job.is_array else {"BANCADA_METRICS": wrapping.metrics_path(job.project.folder, job.pk)}),
+        **_table(job),
     }
+
+
+def _table(job: Job) -> dict[str, str]:
+    """The whole table, for a script into which no line of shell can be written."""
+    asked = job.asked
+    if not asked.parameters or wrapping.is_shell(job.script):
+        return {}
+    return {"BANCADA_PARAMETERS": parameters.as_json(asked.task_numbers, asked.parameters)}
 
 
 def _ahead(begin: str) -> datetime | None:
