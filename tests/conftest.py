@@ -61,31 +61,12 @@ def django_db_modify_db_settings() -> None:
 def django_db_setup(django_db_setup: None, django_db_blocker: object) -> None:
     """Roles and grants as in production, on top of the test database."""
     from portal.management.commands.setup_roles import create_roles, grant
+    from tests import emptying
 
     with django_db_blocker.unblock():  # type: ignore[attr-defined]
         create_roles()
         grant()
-        _empty_the_trail_too()
-
-
-def _empty_the_trail_too() -> None:
-    """Between transactional tests the tables are emptied; the trail refuses that, so its triggers rest meanwhile."""
-    from audit import identities
-    from portal.management.commands.setup_roles import guard_the_trail
-
-    flush = connection.ops.execute_sql_flush
-
-    def emptied(statements: list[str]) -> None:
-        with connection.cursor() as cursor:
-            cursor.execute("RESET ROLE")
-            cursor.execute("SELECT tablename FROM pg_tables WHERE tablename LIKE 'audit\\_%'")
-            for (table,) in cursor.fetchall():
-                cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
-        flush(statements)
-        guard_the_trail()
-        identities.forget()
-
-    connection.ops.execute_sql_flush = emptied
+    emptying.install()
 
 
 @pytest.fixture(scope="session", autouse=True)
