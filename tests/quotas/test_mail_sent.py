@@ -50,7 +50,7 @@ class Post:
         context.load_cert_chain(*authority.issue("mail"))
         return Controller(
             self, hostname="127.0.0.1", port=free_port(), tls_context=context, require_starttls=True, auth_required=True,
-            authenticator=lambda *asked: AuthResult(success=asked[-1] == LoginPassword(b"portal", b"demo-mail")),
+            authenticator=lambda *asked: AuthResult(success=asked[-1] == LoginPassword(b"portal", b"demo-mail"), handled=False),
         )  # fmt: skip
 
 
