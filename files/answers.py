@@ -26,6 +26,9 @@ ANSWERS = frozenset(
         "offset",  # the upload stands elsewhere
         "digest",  # what arrived is not what was sent
         "busy",
+        "bad-archive",  # not a zip, or a damaged one
+        "bad-entry",  # one of its entries may not be made; `entry` names it
+        "too-much",  # an archive holds more than is unpacked at once, or takes too long
         "failed",
     }
 )
@@ -54,9 +57,9 @@ _OF = {
 
 
 class Refused(Exception):
-    """Why nothing was done, as one word of ANSWERS; `facts` are numbers that belong to it."""
+    """Why nothing was done, as one word of ANSWERS; `facts` are numbers (and a name) that belong to it."""
 
-    def __init__(self, answer: str, **facts: int) -> None:
+    def __init__(self, answer: str, **facts: int | str) -> None:
         super().__init__(answer)
         self.answer, self.facts = answer, facts
 

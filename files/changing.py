@@ -60,7 +60,7 @@ def delete(channel: Channel, root: Root, uid: int, asked: dict[str, Any]) -> Non
             if not stat.S_ISDIR(status.st_mode):
                 os.unlink(name, dir_fd=above)
             elif asked["whole"]:
-                _Deletion(status.st_dev).folder(above, name)
+                Deletion(status.st_dev).folder(above, name)
             else:
                 os.rmdir(name, dir_fd=above)
         except OSError as error:
@@ -68,7 +68,7 @@ def delete(channel: Channel, root: Root, uid: int, asked: dict[str, Any]) -> Non
     channel.send(ANSWER, pack({"kind": kind(status.st_mode), "size": status.st_size, "uid": status.st_uid}))
 
 
-class _Deletion:
+class Deletion:
     """A folder and all in it, by descriptors, on one file system, bounded: what is left is said by the refusal."""
 
     def __init__(self, device: int) -> None:

@@ -154,6 +154,18 @@ class Door:
         """Remove; gives kind, size and uid of what it was. `whole`: a folder with all in it."""
         return self._ask("delete", path=path, whole=whole)
 
+    def unpack(self, path: str, to: str) -> dict[str, Any]:
+        """Unpack a zip into a new folder: its `entry`, how many `files`, `folders` and `bytes`; the zip's `size` and
+        SHA-256 (`digest`)."""
+        self._question("unpack", path=path, to=to)
+        while True:
+            word, body = self._next()  # a sign of life every second
+            if word == ANSWER:
+                told = unpack(bytes(body))
+                return told | {"entry": Entry(*told["entry"])}
+            if word != DATA:
+                raise DoorDown("the door answered out of turn")
+
     def begin(self, path: str, upload: str, size: int, *, overwrite: bool = False) -> int:
         """Let an upload (32 hex digits name it) in; gives the offset it stands at."""
         return int(self._ask("begin", path=path, id=upload, size=size, overwrite=overwrite)["offset"])

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from files import changing, looking, taring, uploading
+from files import changing, looking, taring, unpacking, uploading
 from files.answers import Refused
 from files.beneath import Root
 from files.names import BadName
@@ -33,6 +33,7 @@ ACTS: dict[str, Act] = {
     "piece": uploading.take_piece,
     "finish": uploading.finish,
     "abandon": uploading.abandon,
+    "unpack": unpacking.unpack,
 }
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from files.answers import Refused, of
 from files.beneath import Root, is_shared, rename_to_new
+from files.changing import Deletion
 from files.looking import pieces, row
 from files.names import PART, check_new
 from files.wire import ANSWER, DATA, END, BadPacket, Channel, pack
@@ -81,7 +82,11 @@ def _forget_old(root: Root, path: str, uid: int) -> None:
     with contextlib.suppress(Refused, OSError), root.folder(above) as folder, os.scandir(folder) as entries:
         for one in [one for one in entries if one.name.startswith(PART)]:
             status = one.stat(follow_symlinks=False)
-            if status.st_uid == uid and status.st_mtime < before:
+            if status.st_uid != uid or status.st_mtime >= before:
+                continue
+            if stat.S_ISDIR(status.st_mode):  # an archive that was being unpacked
+                Deletion(status.st_dev).folder(folder, one.name)
+            else:
                 os.unlink(one.name, dir_fd=folder)
 
 

@@ -30,8 +30,9 @@ QUESTIONS: dict[str, dict[str, type]] = {
     "abandon": {"path": str, "id": str},
     "rename": {"path": str, "to": str},
     "delete": {"path": str, "whole": bool},
+    "unpack": {"path": str, "to": str},
 }
-CHANGES = frozenset({"make", "begin", "piece", "finish", "abandon", "rename", "delete"})
+CHANGES = frozenset({"make", "begin", "piece", "finish", "abandon", "rename", "delete", "unpack"})
 ORDERS = frozenset({"name", "-name", "size", "-size", "time", "-time"})
 
 
