@@ -23,6 +23,7 @@ PROGRAMS := $(wildcard tests/logs tests/files tests/gpu tests/stack tests/slurm/
 	tests/accounts/test_directory_faults.py)
 ALONE := "not contract and not browser and not faults"
 FULL ?=
+RECORDED ?= tests/slurm/recorded
 ROOMS := access accounts audit cluster datasets files jobs logs portal presets projects quotas slurm storage gpu
 
 help: ## list the targets
@@ -92,6 +93,10 @@ contract: dev ## tests against the real servers of a stack of their own
 	$(WITH_TEST_STACK)
 	$(AS_ROOT) env $(TEST_ENV) $(VENV) -m pytest -m "contract or faults" --ignore=tests/faults $(ARGS)
 	echo "contract: $$SECONDS s"
+
+record: dev ## what this machine's Slurm answers, kept for the replay on every run (RECORDED=DIR for another place)
+	@$(WITH_TEST_STACK)
+	$(AS_ROOT) env $(TEST_ENV) $(VENV) -m tests.contract.recording var/test $(RECORDED)
 
 faults: dev ## brokers, databases, workers, controllers, readers and the directory taken away in the middle (five minutes more)
 	@SECONDS=0
@@ -171,4 +176,4 @@ frontend: .venv/.made
 %.mo: %.po | packages
 	@msgfmt -o $@ $<
 
-.PHONY: help up down status logs reset test check unit programs matrix contract faults browser tamper bench fmt parts dev packages frontend
+.PHONY: help up down status logs reset test check unit programs matrix contract record faults browser tamper bench fmt parts dev packages frontend

@@ -95,6 +95,7 @@ _LOOK: dict[State, tuple[str, str]] = {
 _SLURM: tuple[tuple[str, State], ...] = (
     ("REQUEUED", State.REQUEUED),
     ("REQUEUE_FED", State.REQUEUED),
+    ("EXPEDITING", State.REQUEUED),  # 26.05: about to be requeued ahead of others
     ("REQUEUE_HOLD", State.HELD),
     ("SPECIAL_EXIT", State.HELD),
     ("RESV_DEL_HOLD", State.HELD),

@@ -12,7 +12,7 @@ from slurm.tokens import Token
 
 _UNREACHED = ("Connection refused", "connect failure", "Unable to contact slurm controller", "No route to host")
 _UNHEARD = ("Socket timed out", "Zero Bytes were transmitted", "Communication connection failure")
-_TROUBLE = ("Problem", "These associations don't")  # sacctmgr's complaints among what it did
+_TROUBLE = ("Problem", "These associations don't", "No account")  # sacctmgr's complaints among what it did
 
 
 @dataclasses.dataclass(frozen=True)

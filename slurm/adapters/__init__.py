@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from slurm.contract import JobRecord, NodeRecord, PartitionRecord, Submission
 
 # the first that slurmrestd offers is used
-KNOWN = ("v0.0.42", "v0.0.38")
+KNOWN = ("v0.0.45", "v0.0.42", "v0.0.38")
 Json = Mapping[str, Any]
 
 

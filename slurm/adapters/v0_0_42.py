@@ -9,6 +9,7 @@ from slurm.adapters import Json, common
 from slurm.contract import JobRecord, NodeRecord, PartitionRecord, Submission
 
 VERSION = "v0.0.42"
+_NO_TASK = str(0xFFFFFFFE)
 
 
 def submit_body(submission: Submission) -> dict[str, Any]:
@@ -85,7 +86,15 @@ def _exit_pair(status: Json) -> tuple[int | None, int | None]:
 
 
 def job_record(job: Json) -> JobRecord:
-    return common.job_record(job, _exit_pair(job.get("exit_code") or {}))
+    return common.job_record(_signs(job), _exit_pair(job.get("exit_code") or {}))
+
+
+def _signs(job: Json) -> Json:
+    """24.11 puts numbers into the paths of an array that has none yet: its mark for "unset" where %a stood."""
+    if not job.get("array_task_string"):
+        return job
+    paths = {name: str(job.get(name) or "").replace(_NO_TASK, "%a") for name in ("standard_output", "standard_error")}
+    return {**job, **paths}
 
 
 def accounting_query(account: str, since: datetime) -> dict[str, str]:

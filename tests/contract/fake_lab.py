@@ -79,7 +79,19 @@ class FakeLab:
         return seen
 
     @contextlib.contextmanager
-    def sacctmgr_killed(self) -> Iterator[None]:
+    def feature(self, node: str, name: str) -> Iterator[None]:
+        self.cluster.features.add(name)
+        yield
+        self.cluster.features.remove(name)
+
+    @contextlib.contextmanager
+    def reservation(self, name: str, node: str, user: str) -> Iterator[None]:
+        self.cluster.reservations.add(name)
+        yield
+        self.cluster.reservations.remove(name)
+
+    @contextlib.contextmanager
+    def sacctmgr_killed(self, seconds: float) -> Iterator[None]:
         self.cluster.kill_sacctmgr(after=2)
         yield
 

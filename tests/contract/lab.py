@@ -55,8 +55,14 @@ class Lab(Protocol):
     def until(self, look: Callable[[], T], *, seconds: float = 30) -> T:
         """Look again and again, letting the cluster's time pass, until it is true; the last look."""
 
-    def sacctmgr_killed(self) -> AbstractContextManager[None]:
-        """Changes of accounts are broken off after some of them."""
+    def feature(self, node: str, name: str) -> AbstractContextManager[None]:
+        """The node has this feature."""
+
+    def reservation(self, name: str, node: str, user: str) -> AbstractContextManager[None]:
+        """Made by the site for this person, from tomorrow on."""
+
+    def sacctmgr_killed(self, seconds: float) -> AbstractContextManager[None]:
+        """Changes of accounts are broken off after some of them, or after so long."""
 
     def slurmctld_stopped(self) -> AbstractContextManager[None]: ...
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import signal
 import subprocess
@@ -45,11 +46,14 @@ class KeyTokens:
         return self.of("bancada-read")
 
 
+@dataclasses.dataclass(frozen=True)
 class Hurried(Commands):
-    """Kills what changes something after a second: two or three lines are done by then."""
+    """Kills what changes something after so many seconds."""
+
+    patience: float = 1.0
 
     def tell(self, token: Token, program: str, *args: str, lines: Sequence[str], deadline: float) -> list[str]:
-        return super().tell(token, program, *args, lines=lines, deadline=1.0)
+        return super().tell(token, program, *args, lines=lines, deadline=self.patience)
 
 
 class RealLab:
@@ -134,9 +138,27 @@ class RealLab:
         return seen
 
     @contextlib.contextmanager
-    def sacctmgr_killed(self) -> Iterator[None]:
+    def feature(self, node: str, name: str) -> Iterator[None]:
+        self._scontrol("update", f"NodeName={node}", f"AvailableFeatures={name}")
+        yield
+        for what in ("ActiveFeatures=", "AvailableFeatures="):
+            self._scontrol("update", f"NodeName={node}", what)
+
+    @contextlib.contextmanager
+    def reservation(self, name: str, node: str, user: str) -> Iterator[None]:
+        when = ("StartTime=now+1days", "Duration=60")
+        self._scontrol("create", f"ReservationName={name}", *when, f"Nodes={node}", f"Users={user}")
+        yield
+        self.inside_as_root("scancel", "--quiet", f"--user={user}")  # what waits for it keeps it
+        self.until(lambda: self._run("exec", "--", "scontrol", "delete", f"ReservationName={name}").returncode == 0)
+
+    def _scontrol(self, *words: str) -> None:
+        self.inside_as_root("scontrol", *words)
+
+    @contextlib.contextmanager
+    def sacctmgr_killed(self, seconds: float) -> Iterator[None]:
         whole = self.gateway.commands
-        self.gateway.commands = Hurried(whole.conf, whole.deadline, whole.folder)
+        self.gateway.commands = Hurried(whole.conf, whole.deadline, whole.folder, seconds)
         yield
         self.gateway.commands = whole
 

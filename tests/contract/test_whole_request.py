@@ -23,6 +23,7 @@ def tasks(lab: Lab, job_id: int) -> dict[int | None, JobRecord]:
     return {record.array_task: record for record in lab.gateway.jobs() if record.job_id == job_id}
 
 
+NO_PREEMPTION = 2179
 LONG = "1,3,5,7-20:3,100-200:2,300,302,305,308,310,315,318,320,322,325,328,330,333"
 
 
@@ -33,7 +34,7 @@ LONG = "1,3,5,7-20:3,100-200:2,300,302,305,308,310,315,318,320,322,325,328,330,3
         {"nodes": 2, "tasks": 2, "gpus": 4}, {"nodes": 2, "tasks": 4, "tasks_per_node": 2, "gpus": 2},
         {"nodes": 2, "tasks": 4, "tasks_per_node": 2, "gpus": 2, "gpus_per_task": 1}, {"gpus_per_task": 1},
         {"array": "1-100%8"}, {"array": "0-9:3"}, {"array": "7"}, {"array": f"{LONG}%3"}, {"array": "5,1-3"},
-        {"exclusive": True}, {"requeue": True}, {"requeue": False}, {"signal": "USR1@120"}, {"signal": "R:TERM@60"},
+        {"exclusive": True}, {"requeue": True}, {"requeue": False}, {"signal": "USR1@120"},
         {"standard_error": "/srv/var/projects/visao/x-%j.err"},
         {"standard_output": "/srv/var/projects/visao/x-%A_%a.out", "array": "1-2"},
         {"array": "1-4%2", "exclusive": True, "requeue": False, "nodes": 2, "tasks": 2},
@@ -41,6 +42,26 @@ LONG = "1,3,5,7-20:3,100-200:2,300,302,305,308,310,315,318,320,322,325,328,330,3
 )  # fmt: skip
 def test_what_was_asked_for_is_what_is_there(lab: Lab, changes: dict[str, object]) -> None:
     assert read_back(lab, **changes)[1] == []
+
+
+def test_a_signal_for_reservations_is_taken_or_refused_as_sbatch_is(lab: Lab) -> None:
+    """24.11 wants preemption switched on for it, which a cluster need not have."""
+    try:
+        assert read_back(lab, signal="R:TERM@60")[1] == []
+    except Refused as refused:
+        assert refused.code == NO_PREEMPTION
+
+
+def test_a_constraint_of_the_nodes_is_kept(lab: Lab) -> None:
+    with lab.feature("gpu01", "fast"):
+        record, differs = read_back(lab, constraint="fast")
+        assert differs == [] and record.constraint == "fast"
+
+
+def test_a_reservation_for_this_person_is_kept(lab: Lab) -> None:
+    with lab.reservation("contract-davi", "gpu01", "davi"):
+        record, differs = read_back(lab, reservation="contract-davi")
+        assert differs == [] and record.reservation == "contract-davi"
 
 
 def test_a_begin_time_is_kept_and_waited_for(lab: Lab) -> None:

@@ -1,4 +1,4 @@
-"""The gateway against answers recorded from real daemons: 22.05.8 (v0.0.38) and 24.11.5 (v0.0.42)."""
+"""The gateway against answers recorded from real daemons of each release (tests/slurm/recorded)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from http.client import IncompleteRead, RemoteDisconnected
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,29 +17,11 @@ import respx
 
 import slurm
 from slurm import adapters, wire
-from slurm.contract import JobRecord, Refused, Submission, Unanswered, Unreachable
+from slurm.contract import JobRecord, Refused, Unanswered, Unreachable
 from slurm.rest import RestGateway
 from slurm.tokens import Token
-
-FOLDER = "/srv/var/projects/visao"
-ASKED = Submission(
-    name="train|x",
-    account="visao",
-    partition="gpu",
-    qos="visao-2026",
-    script="#!/bin/bash\nsleep 6\nexit 3\n",
-    working_directory=FOLDER,
-    standard_output=f"{FOLDER}/%j.out",
-    time_limit_minutes=5,
-    comment="bancada:0123456789abcdef0123456789abcdef",
-    nodes=2,
-    tasks=2,
-    cpus_per_task=2,
-    memory_mb=1536,
-    gpus=2,
-    gpu_type="a100",
-    environment={"PATH": "/usr/bin:/bin", "NOTE": "a=b\nc"},
-)
+from tests.slurm import recordings
+from tests.slurm.recordings import ASKED, PROJECT, Recording
 
 
 class FixedTokens:
@@ -79,13 +60,12 @@ class MockedLink:
 
 
 class Recorded:
-    """One version's answers, served by respx."""
+    """One release's answers, served by respx."""
 
-    def __init__(self, version: str, router: respx.Router) -> None:
-        path = Path(__file__).parent / "recorded" / f"{version.replace('.', '_')}.json"
-        self.version, self.router = version, router
-        self.said: dict[str, Any] = json.loads(path.read_text())
-        self.job_id: int = self.said["job_id"]
+    def __init__(self, recording: Recording, router: respx.Router) -> None:
+        self.recording, self.version, self.router = recording, recording.version, router
+        self.said: dict[str, Any] = json.loads(json.dumps(recording.said))
+        self.job_id = recording.job_id
         for known in adapters.KNOWN:
             self.route("GET", f"/slurm/{known}/ping").respond(404, text="Unable find requested URL.")
         self.answer("GET", "ping", "ping")
@@ -103,7 +83,7 @@ class Recorded:
         return route.respond(recorded["status"], json=recorded["body"])
 
 
-@pytest.fixture(params=adapters.KNOWN)
+@pytest.fixture(params=recordings.ALL, ids=recordings.NAMES)
 def recorded(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Recorded]:
     monkeypatch.setattr(wire, "_Link", MockedLink)
     with respx.mock(base_url="http://slurm", assert_all_called=False, using="httpx") as router:
@@ -115,7 +95,7 @@ def sent(route: respx.Route) -> dict[str, Any]:
 
 
 def test_the_version_is_probed_once(recorded: Recorded) -> None:
-    assert recorded.gateway.version() == {"v0.0.38": "22.05.8", "v0.0.42": "24.11.5"}[recorded.version]
+    assert recorded.gateway.version() == recorded.recording.release
     probes = [call for call in recorded.router.calls if call.response.status_code == 404]
     recorded.gateway.version()
     assert [call for call in recorded.router.calls if call.response.status_code == 404] == probes
@@ -130,7 +110,7 @@ def test_neither_version(recorded: Recorded) -> None:
 
 def test_a_ping_that_finds_no_slurmctld(recorded: Recorded) -> None:
     body = recorded.said["ping"]["body"]
-    body["pings"][0].update({"ping": "DOWN", "pinged": "DOWN"})
+    body["pings"][0].update({"ping": "DOWN", "pinged": "DOWN", "responding": False})
     recorded.answer("GET", "ping", "ping")
     with pytest.raises(Unreachable, match="slurmctld"):
         recorded.gateway.version()
@@ -147,8 +127,8 @@ def test_submit_is_held_and_whole(recorded: Recorded) -> None:
     assert body.get("script", job.get("script")) == ASKED.script
     plain = ("name", "account", "partition", "qos", "comment", "standard_output", "tasks", "cpus_per_task")
     assert all(job[field] == getattr(ASKED, field) for field in plain)
-    assert job["current_working_directory"] == FOLDER and job["nodes"] == "2" and "standard_error" not in job
-    if recorded.version == "v0.0.38":
+    assert job["current_working_directory"] == PROJECT and job["nodes"] == "2" and "standard_error" not in job
+    if recorded.recording.is_old:
         assert job["hold"] == "true" and job["gres"] == "gpu:a100:2" and job["environment"] == ASKED.environment
         assert (job["time_limit"], job["memory_per_node"]) == (5, 1536)
     else:
@@ -159,11 +139,11 @@ def test_submit_is_held_and_whole(recorded: Recorded) -> None:
 
 def test_what_is_not_asked_for_is_not_sent(recorded: Recorded) -> None:
     route = recorded.answer("POST", "job/submit", "submit")
-    small = dataclasses.replace(ASKED, gpus=0, gpu_type="", memory_mb=0, standard_error=f"{FOLDER}/%j.err")
+    small = dataclasses.replace(ASKED, gpus=0, gpu_type="", memory_mb=0, standard_error=f"{PROJECT}/%j.err")
     recorded.gateway.submit(small, as_user="davi")
     job = sent(route)["job"]
     assert not {"gres", "tres_per_node", "memory_per_node"} & set(job)
-    assert job["standard_error"] == f"{FOLDER}/%j.err"
+    assert job["standard_error"] == f"{PROJECT}/%j.err"
 
 
 def test_refused(recorded: Recorded) -> None:
@@ -200,8 +180,8 @@ def test_a_held_job(recorded: Recorded) -> None:
     assert (held.node_count, held.cpus, held.memory_mb, held.gpus) == (2, 4, 3072, 4)
     assert (dict(held.gpu_types), held.requested_gpus_per_node, held.time_limit_minutes) == ({"a100": 4}, 2, 5)
     assert (held.name, held.comment, held.admin_comment) == (ASKED.name, ASKED.comment, ASKED.comment)
-    assert held.standard_output in (ASKED.standard_output, f"{FOLDER}/{recorded.job_id}.out")
-    assert (held.standard_error, held.working_directory) == ("", FOLDER)
+    assert held.standard_output in (ASKED.standard_output, f"{PROJECT}/{recorded.job_id}.out")
+    assert (held.standard_error, held.working_directory) == ("", PROJECT)
     assert (held.start_time, held.end_time, held.eligible_time, held.exit_code) == (None, None, None, None)
 
 
@@ -227,9 +207,9 @@ def test_no_such_job(recorded: Recorded) -> None:
 def test_hold_and_release(recorded: Recorded) -> None:
     route = recorded.answer("POST", f"job/{recorded.job_id}", "release")
     recorded.gateway.release(recorded.job_id, as_user="davi")
-    assert sent(route) == {"hold": False if recorded.version == "v0.0.42" else "false"}
+    assert sent(route) == {"hold": "false" if recorded.recording.is_old else False}
     recorded.gateway.hold(recorded.job_id, as_user="davi")
-    assert sent(route) == {"hold": True if recorded.version == "v0.0.42" else "true"}
+    assert sent(route) == {"hold": "true" if recorded.recording.is_old else True}
 
 
 def test_a_release_that_is_refused_and_done(recorded: Recorded) -> None:
