@@ -45,7 +45,7 @@ def ran(place: Place) -> Iterator[dict[str, dict[str, Any]]]:
             row = place.api("davi").get(f"/api/v1/jobs/{job}").json()
             if row["ended_at"] or row["refusal"]:
                 rows[code] = row
-            elif code == CONTINUE and row["state"] == "requeued":
+            elif code == CONTINUE and row["reason"] == "BeginTime":
                 _start_now(place, row["slurm_job_id"])
         time.sleep(1)
     yield rows | {code: {"id": job, "state": "not over in time"} for code, job in jobs.items() if code not in rows}
