@@ -25,6 +25,7 @@ class Span(Schema):
 
     start: float | None = Field(None, ge=0, le=1e11)
     points: int = Field(1000, ge=4, le=POINTS)
+    task: int | None = Field(None, ge=0, le=2**31 - 1, description="Of an array: one of its tasks.")
 
 
 class BandOut(Schema):
@@ -94,7 +95,7 @@ def gpus(request: HttpRequest, pk: UUID, span: Query[Span]) -> dict[str, Any]:
     job = gate.fetch(Job.objects.select_related("project").defer("script", "environment"), request.user,
                      Permission.JOB_VIEW, pk=pk)  # fmt: skip
     try:
-        found = showing.charts(job=job, by=_person(request), start=span.start, points=span.points)
+        found = showing.charts(job=job, by=_person(request), start=span.start, points=span.points, task=span.task)
     except Away:
         return _nothing("away")
     return _out(found) if found and found.cards else _nothing("none")

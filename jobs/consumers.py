@@ -97,7 +97,7 @@ class JobConsumer(Watcher):
 
 
 class LogConsumer(Watcher):
-    """A job's output by byte offset.
+    """The output of a job, or of a task of its array, by byte offset.
 
     The page says {"type": "watch", "stream", "offset" (negative: from the end), "generation"?}; it gets a text frame
     {"type": "at", "stream", "offset", "size", "generation", "state", "age", "line"?} before each binary frame, or
@@ -118,6 +118,7 @@ class LogConsumer(Watcher):
     async def connect(self) -> None:
         """As every watcher."""
         self.changed = asyncio.Event()
+        self.task: int | None = self.scope["url_route"]["kwargs"].get("task")
         await super().connect()
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
@@ -138,7 +139,7 @@ class LogConsumer(Watcher):
     async def _follow(self, wish: live.Wish) -> None:
         await database_sync_to_async(watching.note)(self.scope["session_key"], self.watch)
         while True:
-            state = await database_sync_to_async(live.state_of)(self.watch.job_id)
+            state = await database_sync_to_async(live.state_of)(self.watch.job_id, self.task)
             if state == live.OPEN:
                 await self._stream(wish)
                 return
@@ -149,11 +150,11 @@ class LogConsumer(Watcher):
 
     async def _stream(self, wish: live.Wish) -> None:
         numbered = False
-        async with live.watch(self.watch.job_id, wish) as frames:
+        async with live.watch(self.watch.job_id, wish, self.task) as frames:
             async for text, told, data in frames:
                 if data and not numbered:
                     numbered = True
-                    where = (self.watch.job_id, wish.stream, told["generation"], told["offset"])
+                    where = (self.watch.job_id, wish.stream, told["generation"], told["offset"], self.task)
                     line = await database_sync_to_async(live.line_at)(*where)
                     text = json.dumps({**told, "line": line})
                 await self.send(text)

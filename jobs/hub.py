@@ -9,7 +9,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Hashable
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from jobs.viewing import Event, Item, Skipped, Viewer
 from logs.client import BadTicket, Chunk, Generation, ReaderDown
@@ -22,10 +22,17 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.25, 5.0  # seconds before the reader is tried aga
 
 
 Tickets = Callable[[], Awaitable[str]]  # the newest ticket of the job, asked for at every new beginning
-Key = tuple[Hashable, str]  # job id, stream
+Key = tuple[Hashable, str]  # job id or a part of it, stream
 T = TypeVar("T")
-__all__ = ["Event", "Hub", "Hubs", "Skipped", "Source", "Tickets"]
+__all__ = ["Event", "Hub", "Hubs", "Part", "Skipped", "Source", "Tickets"]
 logger = logging.getLogger(__name__)
+
+
+class Part(NamedTuple):
+    """A task of an array, which writes a file of its own."""
+
+    job: Hashable
+    task: int
 
 
 class Source(Protocol):
@@ -69,9 +76,9 @@ class Hubs(Generic[T]):
                 del self._hubs[job, stream]
 
     def renew(self, job: Hashable) -> None:
-        """The job has a new ticket (it started, it was requeued): have its streams ask for it."""
+        """The job has a new ticket (it started, it was requeued): have its streams, and its tasks', ask for it."""
         for (watched, _), hub in self._hubs.items():
-            if watched == job:
+            if job in (watched, watched.job if isinstance(watched, Part) else None):
                 hub.restart()
 
     def __len__(self) -> int:

@@ -88,6 +88,7 @@ def _queued(row: dict[str, str]) -> JobRecord:
     states, nodes = text.states(row["State"]), row["NodeList"]
     return JobRecord(
         job_id=int(row["ArrayJobID"]),
+        own_id=int(row["JobID"]) if row["JobID"].isdecimal() else None,
         array_task=int(row["ArrayTaskID"]) if row["ArrayTaskID"].isdecimal() else None,
         submit_time=text.instant(row["SubmitTime"]),
         uid=int(row["UserID"]),
@@ -112,6 +113,7 @@ def _accounted(row: dict[str, str]) -> JobRecord:
     array, _, task = row["JobID"].partition("_")
     return JobRecord(
         job_id=int(array) if task else int(row["JobIDRaw"]),
+        own_id=int(row["JobIDRaw"]) if row["JobIDRaw"].isdecimal() else None,
         array_task=int(task) if task.isdecimal() else None,
         submit_time=text.instant(row["Submit"]),
         uid=int(row["UID"]),

@@ -127,12 +127,13 @@ class JobRecord:
     standard_error: str = ""
     requested_gpus_per_node: int = 0
     requested_gpu_types: Mapping[str, int] = dataclasses.field(default_factory=dict)  # per node
-    requested_gpus_per_task: int = 0
+    requested_gpus_per_task: int | None = 0  # None: as below
     array: str = ""  # of an array not yet split up: its tasks as Slurm writes them, cut short by "..." where long
     dependencies: frozenset[str] = frozenset()  # those not yet met
     constraint: str = ""
     reservation: str = ""
     # None: this record cannot tell
+    own_id: int | None = dataclasses.field(default=None, compare=False)  # of a task once it has one: nodes know it by
     tasks: int | None = None
     tasks_per_node: int | None = None
     cpus_per_task: int | None = None

@@ -93,6 +93,7 @@ class Run(models.Model):
     handover = models.ForeignKey(Handover, on_delete=models.PROTECT, related_name="runs")
     array_task = models.PositiveIntegerField(null=True)
     restart_count = models.PositiveIntegerField(default=0)
+    own_id = models.PositiveBigIntegerField(null=True)  # of a task: the number nodes and metrics know it by
     slurm_states = ArrayField(models.CharField(max_length=30), default=list)
     started_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)

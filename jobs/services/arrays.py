@@ -20,7 +20,7 @@ from slurm.contract import JobRecord
 Key = tuple[int, int | None, datetime, int]
 _FACTS = (
     "slurm_states", "started_at", "ended_at", "node_list", "cpus", "memory_mb", "gpus", "gpu_types", "exit_code",
-    "exit_signal",
+    "exit_signal", "own_id",
 )  # fmt: skip
 UNKNOWN = "UNKNOWN"  # no word of Slurm's
 RUNNING = (State.RUNNING, State.ENDING, State.SUSPENDED)
@@ -97,8 +97,9 @@ def _keep(row: Handover, records: Iterable[JobRecord], last: dict[int | None, Ru
     for record in records:
         before = last.get(record.array_task)
         run = Run(
-            handover=row, array_task=record.array_task, restart_count=record.restart_count, **recording.facts(record)
-        )
+            handover=row, array_task=record.array_task, restart_count=record.restart_count,
+            own_id=record.own_id or (before.own_id if before else None), **recording.facts(record),
+        )  # fmt: skip
         if before is not None and before.restart_count < record.restart_count and before.ended_at is None:
             before.slurm_states, before.ended_at = ["REQUEUED"], record.submit_time
             requeued.append(before)

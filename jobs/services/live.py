@@ -15,7 +15,7 @@ from channels.db import database_sync_to_async
 from django.conf import settings
 
 from access.compiled import Fixed
-from jobs.hub import Event, Hubs, Skipped
+from jobs.hub import Event, Hubs, Part, Skipped
 from jobs.models import Job
 from jobs.services import reading
 from logs.client import AsyncReader, BadTicket, Chunk, Generation, ReaderDown
@@ -79,13 +79,14 @@ def renew(job_id: UUID, change: int) -> None:
 
 
 @contextlib.asynccontextmanager
-async def watch(job_id: UUID, wanted: Wish) -> AsyncIterator[AsyncIterator[Frame]]:
-    """Frames of one stream from an offset on; see jobs.hub."""
+async def watch(job_id: UUID, wanted: Wish, task: int | None = None) -> AsyncIterator[AsyncIterator[Frame]]:
+    """Frames of one stream from an offset on, of a job or of a task of its array; see jobs.hub."""
 
     async def ticket() -> str:
-        return await database_sync_to_async(_ticket)(job_id)
+        return await database_sync_to_async(_ticket)(job_id, task)
 
-    watching = hubs().watch(job_id, wanted.stream, ticket, offset=wanted.offset, generation=wanted.generation)
+    what = job_id if task is None else Part(job_id, task)
+    watching = hubs().watch(what, wanted.stream, ticket, offset=wanted.offset, generation=wanted.generation)
     async with watching as frames:
         yield frames
 
@@ -100,19 +101,19 @@ def _job(job_id: UUID) -> Job:
     return job
 
 
-def _ticket(job_id: UUID) -> str:
-    held, _state = reading.ticket(_job(job_id))
+def _ticket(job_id: UUID, task: int | None = None) -> str:
+    held, _state = reading.ticket(_job(job_id), task)
     if not held:
         raise BadTicket("none any more")
     return held
 
 
-def state_of(job_id: UUID) -> str:
+def state_of(job_id: UUID, task: int | None = None) -> str:
     """OPEN where there is a ticket to read with, else why there is none."""
-    return reading.ticket(_job(job_id))[1]
+    return reading.ticket(_job(job_id), task)[1]
 
 
-def line_at(job_id: UUID, stream: str, generation: str, offset: int) -> int | None:
+def line_at(job_id: UUID, stream: str, generation: str, offset: int, task: int | None = None) -> int | None:
     """The number of the line that begins at, or holds, this byte; None where the reader cannot say.
 
     It stays the same while the file is the same, and after a restart all viewers ask for the same few.
@@ -120,14 +121,14 @@ def line_at(job_id: UUID, stream: str, generation: str, offset: int) -> int | No
     if offset == 0:
         return 1
     try:
-        return _line_at(job_id, stream, generation, offset)
+        return _line_at(job_id, stream, generation, offset, task)
     except (ReaderDown, BadTicket, ValueError):
         return None
 
 
 @lru_cache(1000)
-def _line_at(job_id: UUID, stream: str, _generation: str, offset: int) -> int:
-    place = reading.reader().line_at(_ticket(job_id), stream, offset)
+def _line_at(job_id: UUID, stream: str, _generation: str, offset: int, task: int | None) -> int:
+    place = reading.reader().line_at(_ticket(job_id, task), stream, offset)
     if not place.complete:
         raise ValueError("too far to count")
     return place.line

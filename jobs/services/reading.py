@@ -72,7 +72,7 @@ def ticket(job: Job, task: int | None = None) -> tuple[str, str]:
     if task is not None:
         runs = Run.objects.filter(handover__job=job, array_task=task).order_by("-handover__attempt", "-restart_count")
         held = runs.values_list("ticket", flat=True).first()
-        return held or "", "open" if held else WAITING
+        return held or "", "open" if held else WAITING if job.is_open else MISSING
     accepted = ACCEPTED.first(job=job.pk)
     if accepted is None:
         return "", WAITING if job.is_open else MISSING
@@ -104,10 +104,11 @@ def tail(*, job: Job, by: User, stream: str = "stdout", limit: int = 64 * 1024) 
 
 
 def find(
-    *, job: Job, by: User, stream: str, query: str, after: int = 0, ignore_case: bool = True, limit: int = 100
-) -> Found:
+    *, job: Job, by: User, stream: str, query: str, after: int = 0, ignore_case: bool = True, limit: int = 100,
+    task: int | None = None,
+) -> Found:  # fmt: skip
     """Lines that hold `query` (1 to 1024 bytes, one line); ValueError where it cannot be searched for."""
-    held, state = ticket(job)
+    held, state = ticket(job, task)
     if not held:
         return Found((), after, complete=True, state=state, generation="")
     try:
@@ -118,9 +119,11 @@ def find(
     return found
 
 
-def line(*, job: Job, by: User, stream: str, number: int = 0, offset: int = 0) -> Place:
+def line(
+    *, job: Job, by: User, stream: str, number: int = 0, offset: int = 0, task: int | None = None
+) -> Place:  # fmt: skip
     """Where line `number` (from 1) begins, or, without one, which line the byte at `offset` stands in."""
-    held, state = ticket(job)
+    held, state = ticket(job, task)
     if not held:
         return Place(0, 0, complete=True, state=state, generation="")
     try:
@@ -147,9 +150,9 @@ class Download:
         self.held.close()
 
 
-def download(*, job: Job, by: User, stream: str = "stdout") -> Download:
+def download(*, job: Job, by: User, stream: str = "stdout", task: int | None = None) -> Download:
     """The whole output, piece by piece; raises NotReadable (its `state` says why) or ReaderDown."""
-    held, state = ticket(job)
+    held, state = ticket(job, task)
     if not held:
         raise NotReadable(state)
     with contextlib.ExitStack() as stack:

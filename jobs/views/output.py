@@ -30,28 +30,29 @@ def _number(request: SignedInRequest, name: str, default: int) -> int:
 
 @login_required
 @require_safe
-def log(request: SignedInRequest, pk: str) -> HttpResponse:
+def log(request: SignedInRequest, pk: str, number: int | None = None) -> HttpResponse:
     """Bytes from an offset (negative: from the end); what is known of the file stands in the headers."""
     job, stream = _asked(request, pk)
     offset, limit = _number(request, "offset", -FIRST), min(_number(request, "limit", FIRST), MOST)
     generation = request.GET.get("generation", "")[:100]
     try:
         chunk = reading.read(
-            job=job, by=request.user, stream=stream, offset=offset, limit=max(1, limit), generation=generation
+            job=job, by=request.user, stream=stream, offset=offset, limit=max(1, limit), generation=generation,
+            task=number,
         )  # fmt: skip
     except reading.ReaderDown:
         return _down()
     response = HttpResponse(chunk.data, content_type="text/plain; charset=utf-8")
     _describe(response, chunk)
     if chunk.data and (offset < 0 or "numbered" in request.GET):
-        response["X-Log-Line"] = _line(request, job, stream, chunk.offset)
+        response["X-Log-Line"] = _line(request, job, stream, chunk.offset, number)
     return response
 
 
-def _line(request: SignedInRequest, job: reading.Job, stream: str, offset: int) -> str:
+def _line(request: SignedInRequest, job: reading.Job, stream: str, offset: int, task: int | None) -> str:
     """Which line these bytes begin in; "" where the file is too long to count at once."""
     try:
-        place = reading.line(job=job, by=request.user, stream=stream, offset=offset)
+        place = reading.line(job=job, by=request.user, stream=stream, offset=offset, task=task)
     except reading.ReaderDown:
         return ""
     return str(place.line) if place.complete else ""
@@ -71,12 +72,13 @@ def _down() -> HttpResponse:
 
 @login_required
 @require_safe
-def find(request: SignedInRequest, pk: str) -> HttpResponse:
+def find(request: SignedInRequest, pk: str, number: int | None = None) -> HttpResponse:
     """Lines of the whole file that hold the text."""
     job, stream = _asked(request, pk)
     try:
         found = reading.find(
-            job=job, by=request.user, stream=stream, query=request.GET.get("q", ""), after=_number(request, "after", 0)
+            job=job, by=request.user, stream=stream, query=request.GET.get("q", ""), after=_number(request, "after", 0),
+            task=number,
         )  # fmt: skip
     except ValueError:
         return HttpResponseBadRequest()
@@ -88,11 +90,11 @@ def find(request: SignedInRequest, pk: str) -> HttpResponse:
 
 @login_required
 @require_safe
-def download(request: SignedInRequest, pk: str) -> HttpResponse | StreamingHttpResponse:
+def download(request: SignedInRequest, pk: str, number: int | None = None) -> HttpResponse | StreamingHttpResponse:
     """The whole file, streamed, as an attachment that no browser renders."""
     job, stream = reading.fetch_to_take(request.user, pk), _stream(request)
     try:
-        whole = reading.download(job=job, by=request.user, stream=stream)
+        whole = reading.download(job=job, by=request.user, stream=stream, task=number)
     except reading.NotReadable as error:
         response = HttpResponse(status=404, content_type="text/plain; charset=utf-8")
         response["X-Log-State"] = error.state
@@ -101,6 +103,7 @@ def download(request: SignedInRequest, pk: str) -> HttpResponse | StreamingHttpR
         return _down()
     streaming = StreamingHttpResponse(whole, content_type="text/plain; charset=utf-8")
     _describe(streaming, whole.chunk)
-    streaming["Content-Disposition"] = f'attachment; filename="{job.slurm_job_id or job.pk}-{stream}.txt"'
+    name = f"{job.slurm_job_id or job.pk}{'' if number is None else f'_{number}'}-{stream}.txt"
+    streaming["Content-Disposition"] = f'attachment; filename="{name}"'
     streaming["Content-Security-Policy"] = "sandbox; default-src 'none'"
     return streaming

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpResponse, StreamingHttpResponse
@@ -21,10 +22,10 @@ from audit.actions import Action
 from jobs.models import Job
 from jobs.services import reading, repeating, sweeps
 from jobs.services.acts import NotPossible
+from jobs.services.gpus import showing
 from projects import tables
 
 SHOWN = 200  # rows of the table; the file has all
-TAIL = 64 * 1024
 
 
 def context(job: Job, sort: str, *, can_read: bool) -> dict[str, Any]:
@@ -98,14 +99,15 @@ def csv(request: SignedInRequest, pk: UUID) -> StreamingHttpResponse:
 @login_required
 @require_safe
 def task(request: SignedInRequest, pk: UUID, number: int) -> HttpResponse:
-    """One task: its state, its parameters, the end of its output."""
+    """One task: its state, its parameters, its output as it grows, its GPUs."""
     job = reading.fetch(request.user, pk)
     found = next((one for one in sweeps.of(job).tasks if one.number == number), None)
     if found is None:
         raise Http404
-    try:
-        chunk = reading.read(job=job, by=request.user, offset=-TAIL, limit=TAIL, task=number)
-    except reading.ReaderDown:
-        chunk = None
-    output = chunk.data.decode("utf-8", "replace") if chunk else ""
-    return render(request, "jobs/task.html", {"job": job, "task": found, "output": output, "chunk": chunk})
+    running = found.run is not None and found.run.ended_at is None
+    about = {
+        "job": job, "task": found, "running": running, "separate": job.asked.separate_errors,
+        "gpu_lines": showing.running(job, found.run) if found.run and running else [],
+        "socket": f"/jobs/{job.pk}/tasks/{number}/log", "time_zone": settings.TIME_ZONE,
+    }  # fmt: skip
+    return render(request, "jobs/_task.html" if request.htmx else "jobs/task.html", about)

@@ -86,6 +86,7 @@ class FakeJob:
             time_limit_minutes=asked.time_limit_minutes,
             restart_count=range(len(self.runs))[number],
             array_task=self.array_task,
+            own_id=self.job_id if self.array_task is None else 10_000 * self.job_id + self.array_task,
             nodes=",".join(run.nodes),
             node_count=asked.nodes,
             cpus=self.share.cpus * asked.nodes,

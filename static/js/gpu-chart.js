@@ -48,7 +48,7 @@ class GpuChart extends HTMLElement {
     const now = Date.now() / 1000;
     const first = this.span ? Math.max(Number(this.dataset.start), now - this.span) : Number(this.dataset.start);
     const start = this.data.end && this.data.step === 1 ? this.data.end - 2 : first;
-    return `${this.dataset.url}?start=${start.toFixed(0)}&points=2000`;
+    return `${this.dataset.url}${this.dataset.url.includes("?") ? "&" : "?"}start=${start.toFixed(0)}&points=2000`;
   }
 
   async ask() {

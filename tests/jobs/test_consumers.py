@@ -38,6 +38,7 @@ class Source:
 
     def __init__(self) -> None:
         self.data, self.generation, self.news = b"", "0.0.aa", asyncio.Event()
+        self.tickets, self.asked_again = list[str](), asyncio.Event()
 
     def write(self, data: bytes) -> None:
         self.data += data
@@ -47,6 +48,9 @@ class Source:
         self, ticket: str, stream: str, offset: int, *, generation: str = ""
     ) -> AsyncIterator[Chunk | Generation]:
         at = max(0, len(self.data) + offset) if offset < 0 else offset
+        self.tickets.append(ticket)
+        if len(self.tickets) > 1:
+            self.asked_again.set()
         while True:
             yield Chunk(self.data[at:], at, len(self.data), self.generation, "open", 0.0)
             at = len(self.data)
@@ -90,7 +94,7 @@ async def world(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[World]:
     made.source = Source()  # type: ignore[attr-defined]
     hubs = Hubs(made.source, live.encode)  # type: ignore[attr-defined]
     monkeypatch.setattr(live, "hubs", lambda: hubs)
-    monkeypatch.setattr(reading, "ticket", lambda _job: ("a ticket", "open"))
+    monkeypatch.setattr(reading, "ticket", lambda _job, task=None: (f"a ticket {task}", "open"))
     monkeypatch.setattr(live, "line_at", lambda *_: 1)
     yield made
 
@@ -125,6 +129,19 @@ async def test_a_member_gets_the_bytes_as_they_are_written(world: Any) -> None:
     assert not await sync_to_async(AuditEvent.objects.filter(action=Action.LOG_READ).exists)()
 
 
+async def test_a_task_of_an_array_has_a_stream_of_its_own(world: Any) -> None:
+    world.source.write(b"of a task\n")
+    socket = world.socket(await sync_to_async(world.session_of)(world.bench.user), "/tasks/3/log")
+    assert (await socket.connect())[0]
+    await watch(socket)
+    frames = [await socket.receive_output(timeout=5) for _ in range(3)]
+    assert b"of a task\n" in [frame.get("bytes") for frame in frames]
+    assert world.source.tickets == ["a ticket 3"]
+    live.renew(world.job.pk, 10**6)  # the job has changed: the tasks' streams hear of it too
+    await asyncio.wait_for(world.source.asked_again.wait(), 30)
+    await socket.disconnect()
+
+
 async def test_a_mate_who_reads_is_recorded(world: Any) -> None:
     mate = await sync_to_async(make_member)(world.bench.project)
     socket = world.socket(await sync_to_async(world.session_of)(mate))
@@ -136,7 +153,7 @@ async def test_a_mate_who_reads_is_recorded(world: Any) -> None:
     assert event.actor_id == mate.pk
 
 
-@pytest.mark.parametrize("path", ["", "/log"])
+@pytest.mark.parametrize("path", ["", "/log", "/tasks/1/log"])
 async def test_strangers_and_nobody_are_closed_alike_and_recorded(world: Any, path: str) -> None:
     stranger = await sync_to_async(lambda: make_member(make_project()))()
     for session in (await sync_to_async(world.session_of)(stranger), "", "x" * 32):
@@ -224,12 +241,12 @@ async def test_too_many_at_once_are_asked_to_wait(world: Any, settings: Any) -> 
 async def test_a_job_without_output_yet_says_so_and_begins_at_the_hint(
     world: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "ticket", lambda _job: ("", "waiting"))
+    monkeypatch.setattr(reading, "ticket", lambda _job, _task=None: ("", "waiting"))
     socket = world.socket(await sync_to_async(world.session_of)(world.bench.user))
     await socket.connect()
     await watch(socket)
     assert json.loads(await socket.receive_from(timeout=5))["state"] == "waiting"
-    monkeypatch.setattr(reading, "ticket", lambda _job: ("a ticket", "open"))
+    monkeypatch.setattr(reading, "ticket", lambda _job, _task=None: ("a ticket", "open"))
     world.source.write(b"begun\n")
     await get_channel_layer().group_send(f"job-{world.job.pk}", {"type": "look", "seq": 1})
     frames = [await socket.receive_output(timeout=5) for _ in range(3)]

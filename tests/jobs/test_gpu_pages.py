@@ -16,7 +16,7 @@ from audit.models import AuditEvent
 from cluster.metrics import prometheus as door
 from cluster.metrics.prometheus import Prometheus
 from cluster.models import Gpu
-from jobs.models import GpuSummary, Job, Phase
+from jobs.models import GpuSummary, Handover, Job, Phase, Run
 from jobs.services.gpus import keeping, showing
 from jobs.states import State
 from tests.cluster.conftest import NOW, START, prometheus  # noqa: F401 - the real one
@@ -116,6 +116,28 @@ def test_charts_of_a_job_that_is_over(bench: Bench, known: str) -> None:
     for reading in found["readings"]:
         for band in reading["bands"]:
             assert len(band["low"]) == found["steps"] <= 50
+
+
+def test_charts_of_a_task_go_by_the_number_its_nodes_know(bench: Bench, known: str) -> None:
+    job = ended(bench, started_at=at(START), ended_at=at(NOW), slurm_job_id=70)
+    row = Handover.objects.create(job=job, cluster=bench.cluster, slurm_job_id=70, uid=1)
+    facts: dict[str, Any] = {"node_list": "gpu01", "gpus": 2, "started_at": at(START), "ended_at": at(NOW)}
+    Run.objects.create(handover=row, array_task=1, own_id=77, **facts)
+    Run.objects.create(handover=row, array_task=2, own_id=None, **facts)
+    client = browser(bench.user)
+    found = client.get(f"/api/v1/jobs/{job.pk}/gpus?task=1&points=100").json()
+    assert found["state"] == "ok" and [one["gpu"] for one in found["cards"]] == ["0", "1"]
+    assert client.get(f"/api/v1/jobs/{job.pk}/gpus?task=2").json()["state"] == "none"
+    assert client.get(f"/api/v1/jobs/{job.pk}/gpus?task=3").json()["state"] == "none"
+
+
+def test_the_cards_of_a_task_that_runs(bench: Bench) -> None:
+    job = run(bench, slurm_job_id=70)
+    row = Handover.objects.create(job=job, cluster=bench.cluster, slurm_job_id=70, uid=1)
+    task = Run.objects.create(handover=row, array_task=1, own_id=77, node_list="gpu01", gpus=1)
+    gpu(bench, 0)
+    gpu(bench, 1, slurm_jobs=[70])
+    assert [line.name for line in showing.running(job, task)] == ["0"]
 
 
 def at(seconds: float) -> datetime:

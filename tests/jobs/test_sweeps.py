@@ -131,8 +131,12 @@ def test_the_page_and_what_is_done_from_it(
     page = client.get(address, headers=EN).content.decode()
     assert 'class="is-run"' in page and "0.001" in page and "Parameters and values" in page
     assert "Each task has an output of its own" in client.get(f"{address}?tab=output", headers=EN).content.decode()
+    assert client.get(f"{address}/tasks/2/log").headers["X-Log-State"] == "waiting"
     Run.objects.update(ticket="signed")
-    assert "epoch 1" in client.get(f"{address}/tasks/2", headers=EN).content.decode()
+    page = client.get(f"{address}/tasks/2", headers=EN).content.decode()
+    assert f'data-ws="/ws{address}/tasks/2/log"' in page and f'data-url="{address}/tasks/2/log"' in page
+    assert f'data-url="/api/v1{address}/gpus?task=2"' in page and "0.01" in page
+    assert client.get(f"{address}/tasks/2/log").content == b"epoch 1\n"
     assert client.get(f"{address}/tasks/9").status_code == 404
     shown = client.post(f"{address}/tasks", {"act": "end", "tasks": "2"}, headers=EN).content.decode()
     assert "1 task ends: 2" in shown and not Intent.objects.filter(kind=IntentKind.END_TASKS)

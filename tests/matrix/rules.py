@@ -104,6 +104,21 @@ def guest_too(person: str, place: str) -> int | None:
     return (200 if place == "own" else 404) if person == "guest" else None
 
 
+def guest_exports(person: str, _place: str) -> int | None:
+    """A guest auditor has the own exports."""
+    return 200 if person == "guest" else None
+
+
+def guest_asks(person: str, _place: str) -> int | None:
+    """A guest auditor asks for one; in no form, so far."""
+    return 422 if person == "guest" else None
+
+
+def guest_waits(person: str, _place: str) -> int | None:
+    """Nothing is sealed yet."""
+    return 409 if person == "guest" else None
+
+
 def guest_keeps(person: str, _place: str) -> int | None:
     """A guest auditor keeps filters, too."""
     return 302 if person == "guest" else None
@@ -215,6 +230,9 @@ PAGES = [
     *page("jobs:log", "GET", "job_view", "log_read", pk="job"),
     *page("jobs:log_find", "GET", "job_view", "log_read", pk="job", query="q=epoch"),
     *page("jobs:log_download", "GET", "job_view", "log_read", pk="job"),
+    *page("jobs:task_log", "GET", "job_view", "log_read", pk="job", args={"number": "1"}),
+    *page("jobs:task_find", "GET", "job_view", "log_read", pk="job", args={"number": "1"}, query="q=epoch"),
+    *page("jobs:task_download", "GET", "job_view", "log_read", 404, pk="job", args={"number": "1"}),
     *page("jobs:gpus", "GET", "job_view", pk="job"),
     *page("jobs:moment", "GET", "job_view", "log_read", pk="job", query="at=1767225600"),
     *page("cluster:overview", "GET", SIGNED_IN),
@@ -232,10 +250,10 @@ PAGES = [
     *page("audit:event", "GET", "site:trail_read", is_somebodys=True, otherwise=guest_too),
     *page("audit:keep_filter", "POST", "site:trail_read", ok=302, otherwise=guest_keeps),
     *page("audit:forget_filter", "POST", "site:trail_read", ok=404, args=NO_ROW),
-    *page("audit:exports", "GET", "site:trail_read"),
-    *page("audit:new_export", "GET", "site:trail_read"),
-    *page("audit:new_export", "GET", "site:trail_read", query="form=csv", **PART),
-    *page("audit:new_export", "POST", "site:trail_read", ok=422),
+    *page("audit:exports", "GET", "site:trail_read", otherwise=guest_exports),
+    *page("audit:new_export", "GET", "site:trail_read", otherwise=guest_exports),
+    *page("audit:new_export", "GET", "site:trail_read", query="form=csv", otherwise=guest_exports, **PART),
+    *page("audit:new_export", "POST", "site:trail_read", ok=422, otherwise=guest_asks),
     *page("audit:export", "GET", "site:trail_read", ok=404, args=NO_EXPORT),
     *page("audit:download", "GET", "site:trail_read", ok=404, args=NO_EXPORT),
     *page("audit:seals", "GET", "site:trail_read"),
@@ -614,9 +632,11 @@ API = [
         "/audit/events", "GET", "project_view", "trail_read", scope="audit", name="of a project",
         query="project={code}", otherwise=guest_too,
     ),
-    *api("/audit/exports", "GET", "site:trail_read", scope="audit"),
+    *api("/audit/exports", "GET", "site:trail_read", scope="audit", otherwise=guest_exports),
     *api("/audit/exports", "GET", "project_view", "trail_read", scope="audit", name="of a project", query="project={code}"),
-    *api("/audit/exports", "POST", "site:trail_read", ok=409, scope="audit", body={"form": "csv"}),
+    *api(
+        "/audit/exports", "POST", "site:trail_read", ok=409, scope="audit", body={"form": "csv"}, otherwise=guest_waits,
+    ),
     *api(
         "/audit/exports", "POST", "project_view", "trail_read", 409, scope="audit", name="of a project",
         body={"form": "csv", "project": "{code}"},
@@ -629,4 +649,5 @@ API = [
 SOCKETS = [
     *socket("ws/jobs/<uuid:pk>", "job_view", pk="job"),
     *socket("ws/jobs/<uuid:pk>/log", "job_view", "log_read", pk="job"),
+    *socket("ws/jobs/<uuid:pk>/tasks/<int:task>/log", "job_view", "log_read", pk="job"),
 ]

@@ -7,7 +7,7 @@ from datetime import datetime
 from django.utils import timezone
 
 from cluster.metrics.charts import Where
-from jobs.models import Job
+from jobs.models import Job, Run
 from slurm.text import hosts
 
 
@@ -17,3 +17,17 @@ def where(job: Job, now: datetime | None = None) -> Where | None:
         return None
     end = job.ended_at or now or timezone.now()
     return Where(job.slurm_job_id, tuple(hosts(job.node_list)), job.started_at.timestamp(), end.timestamp())
+
+
+def of_task(run: Run) -> Where | None:
+    """The same of one task of an array, which nodes know by a number of its own."""
+    if run.own_id is None or run.started_at is None or not run.node_list or not run.gpus:
+        return None
+    end = run.ended_at or timezone.now()
+    return Where(run.own_id, tuple(hosts(run.node_list)), run.started_at.timestamp(), end.timestamp())
+
+
+def last_run(job: Job, task: int) -> Run | None:
+    """The task's newest."""
+    rows = Run.objects.filter(handover__job=job, array_task=task)
+    return rows.order_by("-handover__attempt", "-restart_count").first()

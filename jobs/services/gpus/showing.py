@@ -27,8 +27,8 @@ from cluster.metrics.charts import Card, Chart, Where, cards_of, chart
 from cluster.models import Gpu
 from cluster.models.gpus import RECENT
 from jobs import gpu_use
-from jobs.models import GpuSummary, Job
-from jobs.services.gpus.places import where
+from jobs.models import GpuSummary, Job, Run
+from jobs.services.gpus.places import last_run, of_task, where
 from slurm.text import hosts
 
 if TYPE_CHECKING:
@@ -95,10 +95,11 @@ def shown(job: Job) -> Shown:
     return Shown(_kept(kept), report(job, kept)) if kept else Shown([])
 
 
-def _running(job: Job, now: datetime) -> list[Line]:
-    nodes = list(hosts(job.node_list))
-    rows = Gpu.objects.filter(cluster=job.cluster_id, node_name__in=nodes, slurm_jobs__contains=[job.slurm_job_id])
-    return [_now(row, len(nodes) > 1, now) for row in rows] if job.slurm_job_id else []
+def _running(job: Job, now: datetime, run: Run | None = None) -> list[Line]:
+    number, nodes = (run.own_id, run.node_list) if run else (job.slurm_job_id, job.node_list)
+    names = list(hosts(nodes))
+    rows = Gpu.objects.filter(cluster=job.cluster_id, node_name__in=names, slurm_jobs__contains=[number])
+    return [_now(row, len(names) > 1, now) for row in rows] if number else []
 
 
 def _now(row: Gpu, several: bool, now: datetime) -> Line:
@@ -124,20 +125,35 @@ def report(job: Job, kept: GpuSummary) -> Report:
     return Report(kept.use, gpu_use.advise(kept.use), gpu_use.compare(kept.active_share, shares))
 
 
-def charts(*, job: Job, by: User, start: float | None = None, points: int = 1000) -> Chart | None:
-    """The charts of a job the gate has let `by` see; from `start` (unix seconds) on, else its last ten minutes while it
-    runs and all of it afterwards. None where it has not started. Raises cluster.metrics.prometheus.Away."""
-    place = where(job)
+def charts(
+    *, job: Job, by: User, start: float | None = None, points: int = 1000, task: int | None = None
+) -> Chart | None:
+    """The charts of a job the gate has let `by` see, or of a task of its array.
+
+    From `start` (unix seconds) on, else the last ten minutes of a run and all of what is over. None where it has not
+    started. Raises cluster.metrics.prometheus.Away.
+    """
+    run = None if task is None else last_run(job, task)
+    place, ended = (where(job), job.ended_at) if task is None else (_of(run), run and run.ended_at)
     if place is None:
         return None
-    begin = place.start if job.ended_at else max(place.start, place.end - LIVE)
+    begin = place.start if ended else max(place.start, place.end - LIVE)
     note(job=job, by=by)
     begin = min(max(place.start, begin if start is None else start), place.end)
     whole = dataclasses.replace(place, start=begin)
-    cards = _cards_of(place, job.ended_at is not None)
-    if job.ended_at:
+    cards = _cards_of(place, ended is not None)
+    if ended:
         return chart(whole, cards, points=points)
     return _shared(whole.job, whole.nodes, round(begin), cards, points, int(time.time() / SHARED))
+
+
+def _of(run: Run | None) -> Where | None:
+    return of_task(run) if run else None
+
+
+def running(job: Job, run: Run) -> list[Line]:
+    """The cards of a task that runs, from the picture of the nodes."""
+    return _running(job, timezone.now(), run)
 
 
 def _cards_of(place: Where, is_over: bool) -> tuple[Card, ...]:
