@@ -98,6 +98,18 @@ record: dev ## what this machine's Slurm answers, kept for the replay on every r
 	@$(WITH_TEST_STACK)
 	$(AS_ROOT) env $(TEST_ENV) $(VENV) -m tests.contract.recording var/test $(RECORDED)
 
+test-pyslurm: dev ## the gateway by pyslurm against the real servers, on a machine whose Slurm fits; says "not run" elsewhere
+	@SECONDS=0
+	[ "$$($(VENV) -m tests.contract.pairing)" = fits ] || { $(VENV) -m tests.contract.pairing; exit 0; }
+	$(STACK) install libslurm-dev
+	$(VENV) -m tests.contract.pairing build var/pyslurm
+	$(STACK) reset --var var/test
+	$(WITH_TEST_STACK)
+	cp -r var/pyslurm var/test/pyslurm
+	$(AS_ROOT) env $(TEST_ENV) BANCADA_CONTRACT_GATEWAY=pyslurm $(VENV) -m pytest -m contract -k "real and not slurmrestd" \
+	  $(addprefix tests/contract/test_,$(addsuffix .py,submit follow whole_request faults administrator)) $(ARGS)
+	echo "test-pyslurm: $$SECONDS s"
+
 faults: dev ## brokers, databases, workers, controllers, readers and the directory taken away in the middle (five minutes more)
 	@SECONDS=0
 	$(WITH_TEST_STACK)
@@ -176,4 +188,4 @@ frontend: .venv/.made
 %.mo: %.po | packages
 	@msgfmt -o $@ $<
 
-.PHONY: help up down status logs reset test check unit programs matrix contract record faults browser tamper bench fmt parts dev packages frontend
+.PHONY: help up down status logs reset test check unit programs matrix contract record test-pyslurm faults browser tamper bench fmt parts dev packages frontend

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 from slurm.contract import Accounts, Gateway
 
 if TYPE_CHECKING:
+    from slurm.native.gateway import PyslurmGateway
     from slurm.operating import Nodes
     from slurm.rest import RestGateway
     from slurm.tokens import Tokens
 
 SIGNER = "/run/bancada/signer.sock"
 CONF = "/etc/slurm/slurm.conf"
-_REST, _FAKE = "rest+unix://", "fake:"
+_REST, _NATIVE, _FAKE = "rest+unix://", "pyslurm:", "fake:"
 
 
 def connect(
@@ -23,6 +24,7 @@ def connect(
     """The gateway an address names; nothing is opened before the first call.
 
     rest+unix:///path/rest.sock   slurmrestd on a Unix socket, with squeue and sacct under `conf` for the bulk
+    pyslurm:                      libslurm, in a child process for each identity; pyslurm:/folder where pyslurm lies
     fake:NAME                     a cluster in this process's memory, the same for every caller of that name
 
     `signer` is the signer's socket (or any Tokens), `deadline` seconds for each request. slurmrestd itself takes 9 s
@@ -32,7 +34,7 @@ def connect(
         from slurm import fake
 
         return fake.named(url.removeprefix(_FAKE)).gateway()
-    return _rest(url, signer, conf, deadline)
+    return _real(url, signer, conf, deadline)
 
 
 def accounts(
@@ -53,7 +55,7 @@ def accounts(
         return fake.named(url.removeprefix(_FAKE)).accounts()
     from slurm.sacctmgr import Sacctmgr
 
-    return Sacctmgr(_rest(url, signer, conf, deadline), cluster)
+    return Sacctmgr(_real(url, signer, conf, deadline), cluster)
 
 
 def nodes(url: str, *, signer: str | Path | Tokens = SIGNER, conf: str | Path = CONF, deadline: float = 15.0) -> Nodes:
@@ -64,17 +66,23 @@ def nodes(url: str, *, signer: str | Path | Tokens = SIGNER, conf: str | Path = 
         return fake.named(url.removeprefix(_FAKE)).nodes_door()
     from slurm.operating import ScontrolNodes
 
-    return ScontrolNodes(_rest(url, signer, conf, deadline))
+    return ScontrolNodes(_real(url, signer, conf, deadline))
 
 
-def _rest(url: str, signer: str | Path | Tokens, conf: str | Path, deadline: float) -> RestGateway:
+def _real(url: str, signer: str | Path | Tokens, conf: str | Path, deadline: float) -> RestGateway | PyslurmGateway:
     from slurm.commands import Commands
-    from slurm.rest import RestGateway
     from slurm.tokens import SignerTokens
-    from slurm.wire import Wire
 
-    if not url.startswith(_REST):
-        raise ValueError(f"not an address of Slurm: {url!r} (rest+unix:///path/rest.sock or fake:NAME)")
     tokens = SignerTokens(signer) if isinstance(signer, str | Path) else signer
-    wire = Wire(url.removeprefix(_REST), deadline=deadline)
-    return RestGateway(wire, tokens, Commands(str(conf), deadline))
+    commands = Commands(str(conf), deadline)
+    if url.startswith(_NATIVE):
+        from slurm.native.children import Children
+        from slurm.native.gateway import PyslurmGateway
+
+        return PyslurmGateway(tokens, commands, Children(str(conf), deadline, folder=url.removeprefix(_NATIVE)))
+    if url.startswith(_REST):
+        from slurm.rest import RestGateway
+        from slurm.wire import Wire
+
+        return RestGateway(tokens, commands, Wire(url.removeprefix(_REST), deadline=deadline))
+    raise ValueError(f"not an address of Slurm: {url!r} (rest+unix:///path/rest.sock, pyslurm: or fake:NAME)")

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Protocol
 
 from slurm import naming
-from slurm.rest import RestGateway
+from slurm.base import Base
 
 _NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 _RESERVATION = re.compile(r"[a-z][a-z0-9-]{0,39}")
@@ -33,7 +33,7 @@ class Nodes(Protocol):
 class ScontrolNodes:
     """Through a gateway's commands, with the token of Slurm's user `bancada`."""
 
-    def __init__(self, gateway: RestGateway) -> None:
+    def __init__(self, gateway: Base) -> None:
         self.gateway = gateway
 
     def drain(self, node: str, reason: str) -> None:

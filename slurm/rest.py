@@ -4,31 +4,25 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TypeVar
 
-from slurm import adapters, answers, bulk, search, used
+from slurm import adapters, answers
 from slurm.adapters import Adapter, Json
-from slurm.commands import Commands
-from slurm.contract import JobRecord, NodeRecord, PartitionRecord, Refused, Submission, Unanswered, Unreachable, Used
-from slurm.orders import Order
-from slurm.text import OVER
-from slurm.tokens import Token, Tokens
+from slurm.base import Base
+from slurm.contract import JobRecord, NodeRecord, PartitionRecord, Refused, Submission, Unanswered, Unreachable
+from slurm.tokens import Token
 from slurm.wire import Wire
 
 T = TypeVar("T")
-ALREADY_OVER = 2021  # ESLURM_ALREADY_DONE
-_HELD = frozenset({"JobHeldUser", "JobHeldAdmin"})
 
 
 @dataclasses.dataclass
-class RestGateway:
+class RestGateway(Base):
     """Slurm behind one slurmrestd; safe to share between threads, to be opened after a fork."""
 
     wire: Wire
-    tokens: Tokens
-    commands: Commands
     _adapter: Adapter | None = None
     _probing: threading.Lock = dataclasses.field(default_factory=threading.Lock)
 
@@ -48,56 +42,13 @@ class RestGateway:
             raise Unanswered("slurmrestd answered without a job id and without an error")
         return job_id
 
-    def release(self, job_id: int, *, as_user: str) -> None:
-        try:
-            self.hold_with(self.tokens.of(as_user), job_id, held=False)
-        except (Refused, Unanswered):
-            # "not available now" may come with the hold gone, and 22.05 says of an array that it failed when it has
-            # not: what counts is whether it still is held
-            record = self.job(job_id, as_user=as_user)
-            if record is None or "PENDING" not in record.states or record.reason in _HELD:
-                raise
-
-    def hold(self, job_id: int, *, as_user: str) -> None:
-        try:
-            self.hold_with(self.tokens.of(as_user), job_id)
-        except Unanswered:  # as above
-            record = self.job(job_id, as_user=as_user)
-            if record is None or record.reason not in _HELD:
-                raise
-
     def hold_with(self, token: Token, job_id: int, *, held: bool = True) -> None:
-        """What an administrator holds only an administrator releases."""
         self.wire.post(self._path(f"job/{int(job_id)}", token), token, self._spoken(token).hold_body(held))
 
-    def order(self, order: Order, *, as_user: str) -> None:
-        self.order_with(self.tokens.of(as_user), order)
-
-    def order_with(self, token: Token, order: Order) -> None:
-        """By command: slurmrestd knows no such calls."""
-        self.commands.order(token, *order.argv())
-
-    def cancel(self, job_id: int, *, as_user: str) -> None:
-        self.cancel_with(self.tokens.of(as_user), job_id)
-
-    def cancel_with(self, token: Token, job_id: int) -> None:
-        """Slurm says yes to cancelling what is over: look first. Of an array, all tasks are ended."""
-        records = self._named(job_id, token)
-        if not records:
-            raise Refused(f"Slurm has no job {job_id} that this user may cancel", code=answers.UNKNOWN_JOB)
-        if all(record.states & OVER and "COMPLETING" not in record.states for record in records):
-            raise Refused(f"job {job_id} is over already", code=ALREADY_OVER)
+    def end_with(self, token: Token, job_id: int) -> None:
         self.wire.delete(self._path(f"job/{int(job_id)}", token), token)
 
-    def job(self, job_id: int, *, as_user: str | None = None) -> JobRecord | None:
-        return self._job(job_id, self.tokens.of(as_user) if as_user else self.tokens.reading())
-
-    def _job(self, job_id: int, token: Token) -> JobRecord | None:
-        found = self._named(job_id, token)
-        return next((record for record in found if record.job_id == job_id), found[0] if found else None)
-
-    def _named(self, job_id: int, token: Token) -> list[JobRecord]:
-        """The job of this number, or the tasks of the array; none where slurmctld has none."""
+    def named(self, job_id: int, token: Token) -> list[JobRecord]:
         try:
             answer = self.wire.get(self._path(f"job/{int(job_id)}", token), token)
         except Refused as refused:
@@ -106,24 +57,7 @@ class RestGateway:
             raise
         return parsed(lambda got: [self._spoken(token).job_record(job) for job in got["jobs"]], answer)
 
-    def jobs(self) -> Sequence[JobRecord]:
-        return bulk.queue(self.commands, self.tokens.reading())
-
-    def accounting(self, *, since: datetime, job_ids: Collection[int] = ()) -> Sequence[JobRecord]:
-        return bulk.accounting(self.commands, self.tokens.reading(), since=since, job_ids=job_ids)
-
-    def used(self, *, since: datetime, job_ids: Collection[int]) -> Sequence[Used]:
-        return used.read(self.commands, self.tokens.reading(), since=since, job_ids=job_ids)
-
-    def find(self, *, comment: str, uid: int, account: str, since: datetime) -> Sequence[JobRecord]:
-        return search.find(self, search.Wanted(comment, uid, account, since.replace(microsecond=0)))
-
-    def accounting_of(self, account: str, since: datetime) -> Sequence[JobRecord]:
-        """The rows of one account, or Unanswered while some are half written."""
-        return bulk.accounting(self.commands, self.tokens.reading(), since=since, account=account)
-
     def accounting_details(self, account: str, since: datetime, uid: int) -> Sequence[JobRecord]:
-        """What slurmdbd has of an account's jobs active since then, with free text; `uid` is taken on trust."""
         token, adapter = self.tokens.reading(), self._spoken(self.tokens.reading())
         query = adapter.accounting_query(account, since)
         try:
@@ -135,7 +69,6 @@ class RestGateway:
         return parsed(lambda got: [adapter.accounting_record(job, uid) for job in got["jobs"]], answer)
 
     def accounting_backlog(self) -> int:
-        """How many messages slurmctld still owes slurmdbd: until it is 0, slurmdbd's word is not the last."""
         token = self.tokens.reading()
         answer = self.wire.get(self._path("diag", token), token)
         return parsed(lambda got: int(got["statistics"]["dbd_agent_queue_size"]), answer)

@@ -22,10 +22,10 @@ from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from slurm import lines, naming, rows
+from slurm.base import Base
 from slurm.books import Books
 from slurm.contract import Unanswered
 from slurm.orders import Order
-from slurm.rest import RestGateway
 from slurm.steps import Step
 
 _PIECE = 500  # steps over one connection
@@ -40,7 +40,7 @@ class Sacctmgr:
     `cluster` is its name in slurmdbd, needed where that serves several.
     """
 
-    gateway: RestGateway
+    gateway: Base
     cluster: str = ""
 
     def books(self, accounts: Collection[str] | None = None, qos: Collection[str] = ()) -> Books:

@@ -142,9 +142,12 @@ def _amounts(asked: Submission, record: JobRecord) -> Facts:
         "GPUs": (asked.gpus * asked.nodes, record.gpus),
         "GPUs per node": (asked.gpus, record.requested_gpus_per_node),
         "GPU type": (types, dict(record.requested_gpu_types)),
+    }
+    shown: Facts = {
+        "tasks": (asked.tasks, record.tasks),
+        "CPUs per task": (asked.cpus_per_task, record.cpus_per_task),
         "GPUs per task": (asked.gpus_per_task, record.requested_gpus_per_task),
     }
-    shown: Facts = {"tasks": (asked.tasks, record.tasks), "CPUs per task": (asked.cpus_per_task, record.cpus_per_task)}
     if asked.tasks_per_node:
         shown["tasks per node"] = (asked.tasks_per_node, record.tasks_per_node)
     return found | _where_shown(shown)

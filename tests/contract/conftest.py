@@ -10,6 +10,7 @@ import pytest
 
 from tests.contract.fake_lab import FakeLab
 from tests.contract.lab import Lab
+from tests.contract.pyslurm_lab import HalfFake, PyslurmLab, opened
 from tests.contract.real_lab import RealLab
 
 VAR = os.environ.get("BANCADA_CONTRACT_STACK", "")
@@ -22,11 +23,24 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> RealLab:
     return RealLab(Path(VAR).resolve(), folder)
 
 
-@pytest.fixture(params=["fake", pytest.param("real", marks=pytest.mark.contract)])
+@pytest.fixture(scope="session")
+def native(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HalfFake]:
+    """Its child processes serve all the tests."""
+    gateway, desk = opened(tmp_path_factory.mktemp("pyslurm"))
+    yield gateway
+    gateway.children.close()
+    desk.shutdown()
+    desk.server_close()
+
+
+@pytest.fixture(params=["fake", "pyslurm", pytest.param("real", marks=pytest.mark.contract)])
 def lab(request: pytest.FixtureRequest) -> Iterator[Lab]:
     """Afterwards nothing of the test runs on."""
     if request.param == "fake":
         yield FakeLab()
+        return
+    if request.param == "pyslurm":
+        yield PyslurmLab(request.getfixturevalue("native"))
         return
     if not VAR:
         pytest.skip("BANCADA_CONTRACT_STACK names no running stack")

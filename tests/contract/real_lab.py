@@ -14,7 +14,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
+from slurm.base import Base
 from slurm.commands import Commands
+from slurm.native.children import Children
+from slurm.native.gateway import PyslurmGateway
 from slurm.rest import RestGateway
 from slurm.sacctmgr import Sacctmgr
 from slurm.signer import Policy, Signer
@@ -25,6 +28,13 @@ from tests.contract.lab import Person
 T = TypeVar("T")
 ROOT = Path(__file__).resolve().parents[2]
 WRAPPER = '#!/bin/sh\nexec nsenter -t {pid} -m -r -- setpriv --reuid=65534 --regid=65534 --clear-groups /usr/bin/{program} "$@"\n'
+
+
+CHILD = """#!/bin/sh
+export PYTHONPATH=/srv/var/pyslurm:/srv/bancada
+exec nsenter -t {pid} -m -r -- setpriv --reuid=65534 --regid=65534 --clear-groups \\
+  /srv/bancada/.venv/bin/python -m slurm.native.child
+"""
 
 
 class KeyTokens:
@@ -69,15 +79,24 @@ class RealLab:
         commands = Commands("/srv/var/slurm/slurm.conf", 15.0, str(folder))
         tokens = KeyTokens((var / "secrets/slurm-jwt").read_bytes())
         wire = Wire(self.inside / "run/slurmrestd/rest.sock", deadline=deadline)
-        self.gateway = RestGateway(wire, tokens, commands)
+        self.gateway: Base = RestGateway(tokens, commands, wire)
+        if os.environ.get("BANCADA_CONTRACT_GATEWAY") == "pyslurm":
+            self.gateway = PyslurmGateway(tokens, commands, Children(commands.conf, 15.0, argv=[self._child(folder)]))
         self.accounts = Sacctmgr(self.gateway)
 
     def _pid(self, service: str) -> int:
         return int((self.var / "run/pid" / service).read_text().split()[0])
 
+    def _child(self, folder: Path) -> str:
+        """pyslurm's process, inside as nobody; the pyslurm of `make test-pyslurm` lies in the stack's var."""
+        path = folder / "child"
+        path.write_text(CHILD.format(pid=self._pid("supervisor")))
+        path.chmod(0o755)
+        return str(path)
+
     def _wrap(self, folder: Path) -> None:
         """Slurm's commands, run inside the stack's namespace by nobody: a token is all they have."""
-        for program in ("squeue", "sacct", "sacctmgr"):
+        for program in ("squeue", "sacct", "sacctmgr", "scontrol", "scancel"):
             path = folder / program
             path.write_text(WRAPPER.format(pid=self._pid("supervisor"), program=program))
             path.chmod(0o755)

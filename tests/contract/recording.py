@@ -63,7 +63,7 @@ class Desk:
         plain = self.lab.gateway
         self.wire = TapedWire(self.lab.inside / "run/slurmrestd/rest.sock", deadline=12.0)
         self.commands = TapedCommands(plain.commands.conf, 15.0, str(folder))
-        self.gateway = self.lab.gateway = RestGateway(self.wire, plain.tokens, self.commands)
+        self.gateway = self.lab.gateway = RestGateway(plain.tokens, self.commands, self.wire)
         self.said: dict[str, Any] = {}
         self.began = datetime.now(UTC).replace(microsecond=0) - timedelta(seconds=2)
 
@@ -129,7 +129,7 @@ def one_array(desk: Desk) -> None:
     asked = dataclasses.replace(ASKED, array="0-1", nodes=1, tasks=1, script="#!/bin/bash\nexec sleep 600\n")
     job_id = gateway.submit(asked, as_user="davi")
     gateway.release(job_id, as_user="davi")
-    lab.until(lambda: [one.states for one in gateway._named(job_id, gateway.tokens.reading())] == [{"RUNNING"}] * 2)
+    lab.until(lambda: [one.states for one in gateway.named(job_id, gateway.tokens.reading())] == [{"RUNNING"}] * 2)
     desk.take("array", lambda: gateway.job(job_id))
     gateway.cancel(job_id, as_user="davi")
     lab.until(is_over(lab, job_id))
