@@ -7,9 +7,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
-from slurm import answers, bulk, search, used
+from slurm import answers, bulk, reserved, search, used
 from slurm.commands import Commands
-from slurm.contract import JobRecord, Refused, Unanswered, Used
+from slurm.contract import JobRecord, Refused, ReservationRecord, Unanswered, Used
 from slurm.orders import Order
 from slurm.text import OVER
 from slurm.tokens import Token, Tokens
@@ -97,6 +97,9 @@ class Base(ABC):
 
     def find(self, *, comment: str, uid: int, account: str, since: datetime) -> Sequence[JobRecord]:
         return search.find(self, search.Wanted(comment, uid, account, since.replace(microsecond=0)))
+
+    def reservations(self) -> Sequence[ReservationRecord]:
+        return reserved.read(self.commands, self.tokens.reading())
 
     def accounting_of(self, account: str, since: datetime) -> Sequence[JobRecord]:
         """The rows of one account, or Unanswered while some are half written."""

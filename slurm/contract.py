@@ -25,6 +25,7 @@ __all__ = [
     "PartitionRecord",
     "Qos",
     "Refused",
+    "ReservationRecord",
     "SlurmError",
     "Submission",
     "Unanswered",
@@ -188,6 +189,19 @@ class PartitionRecord:
     billing: Mapping[str, float] = dataclasses.field(default_factory=dict)  # {"gres/gpu": 1.0}; empty: CPUs are counted
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class ReservationRecord:
+    """Nodes kept for these users or accounts from `start_time` until `end_time`."""
+
+    name: str
+    start_time: datetime
+    end_time: datetime
+    nodes: tuple[str, ...]
+    users: tuple[str, ...] = ()
+    accounts: tuple[str, ...] = ()
+    is_maintenance: bool = False
+
+
 class Gateway(Protocol):
     """The ordinary door: submit and act as a person, read as the portal's reader.
 
@@ -236,6 +250,9 @@ class Gateway(Protocol):
     def nodes(self) -> Sequence[NodeRecord]: ...
 
     def partitions(self) -> Sequence[PartitionRecord]: ...
+
+    def reservations(self) -> Sequence[ReservationRecord]:
+        """Everybody's, those to come too."""
 
 
 class Accounts(Protocol):

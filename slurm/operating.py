@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
-from slurm import naming
+from slurm import naming, reserved
 from slurm.base import Base
 
 _NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
@@ -43,31 +43,32 @@ class ScontrolNodes:
         self._order("update", f"NodeName={checked(node)}", "State=RESUME")
 
     def reserve(self, name: str, nodes: Sequence[str], start: datetime, end: datetime) -> None:
-        facts = [f"ReservationName={_reservation(name)}", f"StartTime={_time(start)}", f"EndTime={_time(end)}"]
+        facts = [f"ReservationName={window(name)}", f"StartTime={_time(start)}", f"EndTime={_time(end)}"]
         facts.append(f"Nodes={','.join(map(checked, nodes)) or 'ALL'}")
         act = "update" if self._is_there(name) else "create"
         self._order(act, *facts, *([] if act == "update" else ["Users=root", "Flags=MAINT,IGNORE_JOBS"]))
 
     def unreserve(self, name: str) -> None:
         if self._is_there(name):
-            self._order("delete", f"ReservationName={_reservation(name)}")
+            self._order("delete", f"ReservationName={window(name)}")
 
     def _is_there(self, name: str) -> bool:
-        token, commands = self.gateway.tokens.admin(), self.gateway.commands
-        found = commands.read(token, "scontrol", "-o", "show", "reservation")
-        return f"ReservationName={_reservation(name)} " in found
+        """Looked for as the administrator: the reader's token is not this worker's to have."""
+        found = reserved.read(self.gateway.commands, self.gateway.tokens.admin())
+        return window(name) in {one.name for one in found}
 
     def _order(self, *words: str) -> None:
         self.gateway.commands.order(self.gateway.tokens.admin(), "scontrol", *words)
 
 
 def checked(node: str) -> str:
-    """A node's name. Raises Refused for what cannot be one."""
-    naming.need(bool(_NODE.fullmatch(node)), f"{node!r} cannot be a node's name")
+    """A node's name. Raises Refused for what cannot be one: scontrol takes ALL for every node."""
+    naming.need(bool(_NODE.fullmatch(node)) and node.upper() != "ALL", f"{node!r} cannot be a node's name")
     return node
 
 
-def _reservation(name: str) -> str:
+def window(name: str) -> str:
+    """A reservation's name as the portal gives them. Raises Refused for another."""
     naming.need(bool(_RESERVATION.fullmatch(name)), f"{name!r} cannot be a reservation's name")
     return name
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Collection, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TypeVar
 
 from slurm import search
-from slurm.contract import JobRecord, NodeRecord, PartitionRecord, Refused, Submission, Used
+from slurm.contract import JobRecord, NodeRecord, PartitionRecord, Refused, ReservationRecord, Submission, Used
 from slurm.fake import admission, hardware, scheduling
 from slurm.fake.cluster import Cluster
 from slurm.fake.jobs import FakeJob
@@ -149,6 +149,21 @@ class FakeGateway:
         return self._read(
             lambda: [hardware.partition_record(one, cluster.nodes) for one in cluster.partitions.values()]
         )
+
+    def reservations(self) -> Sequence[ReservationRecord]:
+        """The site's own have no times here but now and an hour."""
+        cluster = self.cluster
+
+        def look() -> list[ReservationRecord]:
+            now, later = cluster.now, cluster.now + timedelta(hours=1)
+            own = [ReservationRecord(name, now, later, ()) for name in sorted(cluster.reservations)]
+            kept = [
+                ReservationRecord(name, start, end, nodes or tuple(cluster.nodes), ("root",), (), True)
+                for name, (nodes, start, end) in cluster.windows.items()
+            ]
+            return own + kept
+
+        return self._read(look)
 
     def _own(self, job_id: int, user: str, *, code: int) -> list[FakeJob]:
         found = self.cluster.named(job_id)

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from slurm.contract import Refused
-from slurm.operating import checked
+from slurm.operating import checked, window
 
 if TYPE_CHECKING:
     from slurm.fake.cluster import Cluster
@@ -29,11 +29,11 @@ class FakeNodes:
         self.cluster.health.check("slurmctld")
         for node in nodes:
             self._known(node)
-        self.cluster.windows[name] = (tuple(nodes), start, end)
+        self.cluster.windows[window(name)] = (tuple(nodes), start, end)
 
     def unreserve(self, name: str) -> None:
         self.cluster.health.check("slurmctld")
-        self.cluster.windows.pop(name, None)
+        self.cluster.windows.pop(window(name), None)
 
     def _set(self, name: str, state: str, reason: str) -> None:
         self.cluster.health.check("slurmctld")

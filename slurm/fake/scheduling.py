@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from slurm import text
@@ -59,7 +59,18 @@ def _consider(cluster: Cluster, job: FakeJob, now: datetime) -> None:
     if len(room) < job.asked.nodes:
         job.reason = "Resources"
         return
+    until = now + timedelta(minutes=job.asked.time_limit_minutes)
+    room = [name for name in room if not _is_kept(cluster, name, until)]
+    if len(room) < job.asked.nodes:
+        job.reason = "ReqNodeNotAvail, Reserved for maintenance"
+        return
     run.state, run.start_time, run.nodes = "RUNNING", now, tuple(room[: job.asked.nodes])
+
+
+def _is_kept(cluster: Cluster, node: str, until: datetime) -> bool:
+    """Whether a window begins before then."""
+    ahead = (nodes for nodes, start, end in cluster.windows.values() if start < until and end > cluster.now)
+    return any(node in (nodes or cluster.nodes) for nodes in ahead)
 
 
 def _impossible(cluster: Cluster, job: FakeJob, partition: hardware.Partition) -> str:

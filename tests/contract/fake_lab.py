@@ -27,6 +27,7 @@ class FakeLab:
         self.cluster = fake.reset("contract")
         self.gateway = slurm.connect("fake:contract")
         self.accounts = slurm.accounts("fake:contract")
+        self.nodes = slurm.nodes("fake:contract")
         for who, partitions in ((self.davi, ("gpu", "large", "prep")), (self.felipe, ("gpu", "prep"))):
             self.cluster.open_account(who.account, users={who.user: who.uid}, partitions=partitions, qos=who.qos)
             self.cluster.qos[who.qos] = Qos(who.qos, Limits(gpus_at_once=8))
@@ -81,14 +82,18 @@ class FakeLab:
     @contextlib.contextmanager
     def feature(self, node: str, name: str) -> Iterator[None]:
         self.cluster.features.add(name)
-        yield
-        self.cluster.features.remove(name)
+        try:
+            yield
+        finally:
+            self.cluster.features.remove(name)
 
     @contextlib.contextmanager
     def reservation(self, name: str, node: str, user: str) -> Iterator[None]:
         self.cluster.reservations.add(name)
-        yield
-        self.cluster.reservations.remove(name)
+        try:
+            yield
+        finally:
+            self.cluster.reservations.remove(name)
 
     @contextlib.contextmanager
     def sacctmgr_killed(self, seconds: float) -> Iterator[None]:

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Protocol, TypeVar
 
 from slurm.contract import Accounts, Gateway, JobRecord, Submission
+from slurm.operating import Nodes
 
 T = TypeVar("T")
 
@@ -28,6 +29,7 @@ class Lab(Protocol):
     name: str
     gateway: Gateway
     accounts: Accounts
+    nodes: Nodes
     davi: Person
     felipe: Person
     iara: Person

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from slurm import fake
 from slurm.commands import Commands
-from slurm.contract import JobRecord, Used
+from slurm.contract import JobRecord, ReservationRecord, Used
 from slurm.fake.gateway import FakeGateway
 from slurm.native.children import Children
 from slurm.native.gateway import PyslurmGateway
@@ -49,6 +49,9 @@ class HalfFake(PyslurmGateway):
 
     def used(self, *, since: datetime, job_ids: Collection[int]) -> Sequence[Used]:
         return self.text.used(since=since, job_ids=job_ids)
+
+    def reservations(self) -> Sequence[ReservationRecord]:
+        return self.text.reservations()
 
     def order_with(self, token: Token, order: Order) -> None:
         self.text.order(order, as_user=token.name)

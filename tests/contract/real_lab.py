@@ -18,6 +18,7 @@ from slurm.base import Base
 from slurm.commands import Commands
 from slurm.native.children import Children
 from slurm.native.gateway import PyslurmGateway
+from slurm.operating import ScontrolNodes
 from slurm.rest import RestGateway
 from slurm.sacctmgr import Sacctmgr
 from slurm.signer import Policy, Signer
@@ -83,6 +84,7 @@ class RealLab:
         if os.environ.get("BANCADA_CONTRACT_GATEWAY") == "pyslurm":
             self.gateway = PyslurmGateway(tokens, commands, Children(commands.conf, 15.0, argv=[self._child(folder)]))
         self.accounts = Sacctmgr(self.gateway)
+        self.nodes = ScontrolNodes(self.gateway)
 
     def _pid(self, service: str) -> int:
         return int((self.var / "run/pid" / service).read_text().split()[0])
@@ -159,17 +161,21 @@ class RealLab:
     @contextlib.contextmanager
     def feature(self, node: str, name: str) -> Iterator[None]:
         self._scontrol("update", f"NodeName={node}", f"AvailableFeatures={name}")
-        yield
-        for what in ("ActiveFeatures=", "AvailableFeatures="):
-            self._scontrol("update", f"NodeName={node}", what)
+        try:
+            yield
+        finally:
+            for what in ("ActiveFeatures=", "AvailableFeatures="):
+                self._scontrol("update", f"NodeName={node}", what)
 
     @contextlib.contextmanager
     def reservation(self, name: str, node: str, user: str) -> Iterator[None]:
         when = ("StartTime=now+1days", "Duration=60")
         self._scontrol("create", f"ReservationName={name}", *when, f"Nodes={node}", f"Users={user}")
-        yield
-        self.inside_as_root("scancel", "--quiet", f"--user={user}")  # what waits for it keeps it
-        self.until(lambda: self._run("exec", "--", "scontrol", "delete", f"ReservationName={name}").returncode == 0)
+        try:
+            yield
+        finally:
+            self.inside_as_root("scancel", "--quiet", f"--user={user}")  # what waits for it keeps it
+            self.until(lambda: self._run("exec", "--", "scontrol", "delete", f"ReservationName={name}").returncode == 0)
 
     def _scontrol(self, *words: str) -> None:
         self.inside_as_root("scontrol", *words)
