@@ -19,6 +19,7 @@ from audit.actions import Action, Outcome
 from audit.api import Moment, Text
 from audit.models import Export
 from audit.models.export import Form
+from audit.services import scope
 from audit.services.exporting import NothingSealed
 from audit.services.exports import asking
 from audit.services.searching import Search
@@ -26,7 +27,10 @@ from audit.views import exports as pages
 
 
 class TrailExportAsked(Schema):
-    """Which events, in which shape. `project`: that project's own trail. Times need a zone; `until` is not included."""
+    """Which events, in which shape. `project`: that project's own trail (a guest auditor: none).
+
+    Times need a zone; `until` is not included.
+    """
 
     form: Form = Form.JSONL
     project: Text = ""
@@ -104,10 +108,10 @@ def exports_over(projects: type[Model]) -> Router:
 
 
 def _project(request: HttpRequest, projects: type[Model], code: str) -> Any:
-    """None: the whole trail, for who may read it. Raises NotFound, Refused."""
+    """None: the whole trail, for who may read it or, as a guest auditor, a part of it. Raises NotFound, Refused."""
     if code:
         return gate.fetch(projects._default_manager.all(), request.user, Permission.TRAIL_READ, code=code)
-    if not gate.site_can(request.user, Permission.TRAIL_READ):
+    if scope.of(request.user) is None:
         raise Refused(Permission.TRAIL_READ, "audit.export", {})
     return None
 
@@ -119,7 +123,8 @@ def _ask(request: HttpRequest, asked: TrailExportAsked, project: Any) -> Export:
         correlation=asked.correlation, action=asked.action or "", outcome=asked.outcome or "", since=asked.since,
         until=asked.until,
     )  # fmt: skip
-    wanted = asking.wanted_of(search, project_id=project.pk if project else None)
+    parts = None if project else scope.readable_by(request.user).parts()
+    wanted = asking.wanted_of(search, project_id=project.pk if project else None, scope=parts)
     try:
         return asking.ask(form=asked.form, wanted=wanted, by=request.user, project=project, whole=whole, at_once=False)
     except NothingSealed:

@@ -124,6 +124,15 @@ class GuestAuditor(models.Model):
             found &= Q(at__gte=self.since)
         return found & Q(at__lt=self.until) if self.until is not None else found
 
+    def part(self) -> dict[str, Any]:
+        """The same in plain values, for an export that says later what it covers. An empty list of projects is none."""
+        said = {
+            "guest": self.pk, "projects": self.project_ids, "project_codes": self.project_codes,
+            "datasets": [str(one) for one in self.dataset_ids] or None, "dataset_codes": self.datasets or None,
+            "since": self.since and self.since.isoformat(), "until": self.until and self.until.isoformat(),
+        }  # fmt: skip
+        return {name: value for name, value in said.items() if value is not None}
+
 
 class Pseudonym(models.Model):
     """A person whose names beside the trail are to be replaced; the sealer does it, a while after it was asked."""

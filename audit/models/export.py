@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
@@ -71,6 +72,8 @@ class Export(models.Model):
     project_id = models.BigIntegerField(null=True)
     project_code = models.CharField(_("project"), max_length=40, blank=True)
     whole = models.BooleanField(default=False)
+    # as which guest it was asked for (audit.GuestAuditor); empty: by a role
+    guests = ArrayField(models.BigIntegerField(), default=list, blank=True)
     language = models.CharField(max_length=10, blank=True)  # of who asked: the notice speaks it
     wanted = models.JSONField(default=dict)
     checkpoint = models.ForeignKey(Checkpoint, on_delete=models.PROTECT)

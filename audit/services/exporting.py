@@ -2,8 +2,9 @@
 
 A header says where the chain stood before, each record is an event (or, where a filter leaves it out, its digest),
 checkpoints stand where they were signed, the last line says where it ends. `bancada-verify` reads it. A record whose
-body retention removed says by which record it was; that one is always written out whole. Who is meant by a reference
-stands beside the records it occurs in, as a line of its own that is not sealed: names may be replaced later.
+body retention removed says by which record it was; that one is always written out whole, but for a guest auditor, whose
+export has no event outside of the scope: there a record whose body is gone is a digest like the others. Who is meant
+by a reference stands beside the records it occurs in, as a line of its own that is not sealed: names may be replaced.
 """
 
 from __future__ import annotations
@@ -32,11 +33,13 @@ _FIELDS = ", ".join(
 )  # the same whole microseconds, exact in floating point for two more centuries, and far cheaper
 _RECORDS = """
 COPY (SELECT s.seq, encode(s.chain, 'hex'), {fields}, encode(CASE WHEN e.id IS NULL THEN s.digest END, 'hex'),
-    CASE WHEN e.id IS NULL THEN CASE WHEN EXISTS (SELECT FROM audit_auditevent o WHERE o.id = s.event_id) THEN ''
-      ELSE coalesce((SELECT b.by FROM audit_removedbody b WHERE b.seq = s.seq)::text, 'null') END END
+    {gone}
   FROM audit_auditseal s
-  LEFT JOIN audit_auditevent e ON e.id = s.event_id AND (({wanted}) OR e.action = 'trail.bodies_removed')
+  LEFT JOIN audit_auditevent e ON e.id = s.event_id AND (({wanted}){removals})
   WHERE s.seq > {first} AND s.seq <= {last} ORDER BY s.seq) TO STDOUT"""
+_REMOVALS = " OR e.action = 'trail.bodies_removed'"
+_GONE = """CASE WHEN e.id IS NULL THEN CASE WHEN EXISTS (SELECT FROM audit_auditevent o WHERE o.id = s.event_id) THEN ''
+      ELSE coalesce((SELECT b.by FROM audit_removedbody b WHERE b.seq = s.seq)::text, 'null') END END"""
 # from seal to seal, looking each event up by its number: other plans read all of them, and sort
 _OFF = ("hashjoin", "mergejoin", "seqscan", "bitmapscan", "sort")
 _IN_ORDER = "; ".join(f"SET LOCAL enable_{name} = 0" for name in _OFF) + (
@@ -132,7 +135,10 @@ def _read(wanted: Wanted, first: int, last: int) -> bytes:
     """The rows of COPY, some megabytes. What has arrived is taken from libpq as it is: asking psycopg for each row
     costs more than all that PostgreSQL does for it."""
     condition, values = wanted.sql()
-    statement = _RECORDS.format(fields=_FIELDS, wanted=condition, first=int(first), last=int(last))
+    gone, removals = (_GONE, _REMOVALS) if wanted.scope is None else ("''", "")
+    statement = _RECORDS.format(
+        fields=_FIELDS, wanted=condition, first=int(first), last=int(last), gone=gone, removals=removals
+    )
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(_IN_ORDER)
         cursor.execute("SELECT count(*) FROM audit_auditseal WHERE seq > %s AND seq <= %s", [first, last])

@@ -10,7 +10,8 @@ from django.db.models import Q
 from access import gate
 from access.errors import NotFound
 from access.permissions import Permission
-from audit.models import AuditEvent, EventQuerySet, GuestAuditor
+from audit.models import AuditEvent, EventQuerySet, Export, GuestAuditor
+from audit.models.export import ExportQuerySet
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -28,6 +29,17 @@ class Scope:
         for guest in self.guests:
             found |= guest.events()
         return AuditEvent.objects.filter(found)
+
+    def parts(self) -> list[dict[str, Any]] | None:
+        """For an export: None is everything."""
+        return None if self.whole else [guest.part() for guest in self.guests]
+
+    def exports(self, user: Any) -> ExportQuerySet:
+        """Which exports there are to see: a guest's own, if all they were asked under is still in force."""
+        if self.whole:
+            return Export.objects.all()
+        mine = Export.objects.filter(asked_by_id=user.pk, guests__len__gt=0)
+        return mine.filter(guests__contained_by=[guest.pk for guest in self.guests])
 
 
 def of(user: Any) -> Scope | None:

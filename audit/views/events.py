@@ -60,21 +60,21 @@ def page(request: HttpRequest, *, project: Any = None, may: scope.Scope | None =
         "whole": whole,
         "scope": may,
         "opens": may is not None,
+        "guest": may is not None and not may.whole,
         "more_asked": any(asked[name] for name in MORE),
     }
     if request.htmx:  # type: ignore[attr-defined]
         return render(request, "audit/_table.html", context)
     query = query_of(asked)  # one's filters are offered where none is in force
     context |= {"saved": desk.kept(request.user) if may and not query else [], "query": query}
-    context |= _taking_out(project, whole=whole)
+    context |= _taking_out(project)
     return render(request, "audit/list.html", context)
 
 
-def _taking_out(project: Any, *, whole: bool) -> dict[str, Any]:
-    """Where what is seen can be exported, and what is not seen; a guest takes nothing out."""
-    if project is not None:
-        return {"export_url": reverse("projects:trail_new_export", args=[project.code]), "gaps": unseen.gaps()}
-    return {"export_url": reverse("audit:new_export"), "gaps": unseen.gaps()} if whole else {}
+def _taking_out(project: Any) -> dict[str, Any]:
+    """Where what is seen can be exported, and what is not seen."""
+    within = ("projects:trail_new_export", [project.code]) if project is not None else ("audit:new_export", [])
+    return {"export_url": reverse(within[0], args=within[1]), "gaps": unseen.gaps()}
 
 
 def asked_of(request: HttpRequest) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from audit.models.export import Form, State
 from audit.services import scope, unseen
 from audit.services.exporting import NothingSealed
 from audit.services.exports import asking, making
+from audit.services.wanted import Wanted
 
 PAGE = 50
 
@@ -34,24 +35,23 @@ PAGE = 50
 @login_required
 @require_safe
 def exports(request: HttpRequest) -> HttpResponse:
-    """All of them, for whoever reads the whole trail."""
-    scope.whole_for(request.user)
+    """All of them, for whoever reads the whole trail; a guest auditor's own."""
+    scope.readable_by(request.user)
     return listed(request)
 
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_export(request: HttpRequest) -> HttpResponseBase:
-    """Ask for one; a small one comes at once."""
-    scope.whole_for(request.user)
-    return asked(request)
+    """Ask for one; a small one comes at once. A guest auditor's has the events of the scope given and no other."""
+    return asked(request, may=scope.readable_by(request.user))
 
 
 @login_required
 @require_safe
 def export(request: HttpRequest, pk: UUID) -> HttpResponse:
     """One of them, and how far it is."""
-    scope.whole_for(request.user)
+    scope.readable_by(request.user)
     return shown(request, pk)
 
 
@@ -59,7 +59,7 @@ def export(request: HttpRequest, pk: UUID) -> HttpResponse:
 @require_safe
 def download(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     """Its file."""
-    scope.whole_for(request.user)
+    scope.readable_by(request.user)
     return sent(request, pk)
 
 
@@ -69,16 +69,19 @@ def listed(request: HttpRequest, *, project: Any = None) -> HttpResponse:
     people = get_user_model()._default_manager.in_bulk({row.asked_by_id for row in rows if row.asked_by_id})
     for row in rows:
         row.asker = people.get(row.asked_by_id or 0)
-    return render(request, "audit/exports.html", _frame(project) | {"rows": rows, "gaps": unseen.gaps()})
+    return render(request, "audit/exports.html", _frame(request, project) | {"rows": rows, "gaps": unseen.gaps()})
 
 
-def asked(request: HttpRequest, *, project: Any = None) -> HttpResponseBase:
-    """The form, filled from what was seen on the page of the trail; a part of it says how much it will be."""
+def asked(request: HttpRequest, *, project: Any = None, may: scope.Scope | None = None) -> HttpResponseBase:
+    """The form, filled from what was seen on the page of the trail; a part of it says how much it will be.
+
+    Of a project's trail, or of what `may` be read of the whole.
+    """
     whole = gate.site_can(request.user, Permission.TRAIL_READ)
     form = ExportForm(request.POST or request.GET or None, whole=whole, within=project is not None)
     if request.method == "POST" and form.is_valid():
-        return _made(request, form, project, whole=whole)
-    context = _frame(project) | {"form": form, "at_once": asking.AT_ONCE} | _much(form, project)
+        return _made(request, form, project, may, whole=whole)
+    context = _frame(request, project) | {"form": form, "at_once": asking.AT_ONCE} | _much(form, project, may)
     if request.htmx:  # type: ignore[attr-defined]
         return render(request, "audit/_estimate.html", context)
     if request.method != "POST":
@@ -92,13 +95,13 @@ def _initial(request: HttpRequest) -> dict[str, Any]:
     return found | {"form": found.get("form") if found.get("form") in Form.values else Form.JSONL}
 
 
-def _much(form: ExportForm, project: Any) -> dict[str, Any]:
+def _much(form: ExportForm, project: Any, may: scope.Scope | None) -> dict[str, Any]:
     """How many events fit, how many records the range has."""
     if not form.is_bound:
         form = ExportForm({"form": Form.JSONL}, whole=True, within=project is not None)
     if not form.is_valid() and set(form.errors) - {"form"}:
         return {}
-    wanted = asking.wanted_of(form.search(), project_id=project.pk if project else None)
+    wanted = _wanted(form, project, may)
     try:
         first, last = asking.covering(wanted)
     except NothingSealed:
@@ -107,8 +110,16 @@ def _much(form: ExportForm, project: Any) -> dict[str, Any]:
     return {"number": number, "counted": counted, "range": last.seq - first, "last": last}
 
 
-def _made(request: HttpRequest, form: ExportForm, project: Any, *, whole: bool) -> HttpResponseBase:
-    wanted = asking.wanted_of(form.search(), project_id=project.pk if project else None)
+def _wanted(form: ExportForm, project: Any, may: scope.Scope | None) -> Wanted:
+    return asking.wanted_of(
+        form.search(), project_id=project.pk if project else None, scope=may.parts() if may else None
+    )
+
+
+def _made(
+    request: HttpRequest, form: ExportForm, project: Any, may: scope.Scope | None, *, whole: bool
+) -> HttpResponseBase:
+    wanted = _wanted(form, project, may)
     try:
         row = asking.ask(
             form=Form(form.cleaned_data["form"]), wanted=wanted, by=request.user, project=project, whole=whole
@@ -121,14 +132,14 @@ def _made(request: HttpRequest, form: ExportForm, project: Any, *, whole: bool) 
         if row.state == State.STREAMED:
             return sending.streamed(row, making.streamed(row, by=request.user, project=project))
         return redirect(_address("export", project, row.pk))
-    context = _frame(project) | {"form": form, "gaps": unseen.gaps()}
+    context = _frame(request, project) | {"form": form, "gaps": unseen.gaps()}
     return render(request, "audit/export_form.html", context, status=422)
 
 
 def shown(request: HttpRequest, pk: UUID, *, project: Any = None) -> HttpResponse:
     """The page of one; while it is made, a part of it is asked for again."""
     row = found(request.user, pk, project)
-    context = _frame(project) | {"export": row, "download": _address("download", project, row.pk),
+    context = _frame(request, project) | {"export": row, "download": _address("download", project, row.pk),
                                  "again": _address("export", project, row.pk)}  # fmt: skip
     if request.htmx:  # type: ignore[attr-defined]
         return render(request, "audit/_export.html", context)
@@ -151,7 +162,17 @@ def _in_words(row: Export, people: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
     for name in ("since", "until"):
         if name in said:
             said[name] = timezone.localtime(datetime.fromisoformat(said[name])).strftime("%Y-%m-%d %H:%M")
-    return [(labels[name], value) for name, value in said.items() if name != "project_id"]
+    parts = [(_("Guest auditor's scope"), _scope_in_words(part)) for part in said.pop("scope", [])]
+    return [*parts, *((labels[name], value) for name, value in said.items() if name != "project_id")]
+
+
+def _scope_in_words(part: dict[str, Any]) -> str:
+    days = [
+        timezone.localtime(datetime.fromisoformat(part[name])).strftime("%Y-%m-%d %H:%M") if name in part else ""
+        for name in ("since", "until")
+    ]
+    words = [*part["project_codes"], *part.get("dataset_codes", [])]
+    return ", ".join([*words, *([" – ".join(days)] if any(days) else [])])
 
 
 def sent(request: HttpRequest, pk: UUID, *, project: Any = None) -> HttpResponseBase:
@@ -178,7 +199,9 @@ def found(user: Any, pk: UUID, project: Any = None) -> Export:
 
 def visible(user: Any, project: Any = None) -> Any:
     """Exports of the site or of a project; one that shows addresses is for those who read the whole trail."""
-    rows = Export.objects.of(project.pk if project else None)
+    if project is None:
+        return scope.readable_by(user).exports(user)
+    rows = Export.objects.of(project.pk)
     return rows if gate.site_can(user, Permission.TRAIL_READ) else rows.filter(whole=False)
 
 
@@ -191,11 +214,12 @@ def _theirs(request: HttpRequest, project: Any) -> Any:
         return rows
 
 
-def _frame(project: Any) -> dict[str, Any]:
+def _frame(request: HttpRequest, project: Any) -> dict[str, Any]:
     """Addresses of the pages, on the site or within the project."""
+    whole = project is None and gate.site_can(request.user, Permission.TRAIL_READ)
     return {
-        "project_row": project, "whole": project is None, "list_url": _address("exports", project),
-        "new_url": _address("new_export", project),
+        "project_row": project, "whole": whole, "guest": project is None and not whole,
+        "list_url": _address("exports", project), "new_url": _address("new_export", project),
         "trail_url": reverse("projects:trail", args=[project.code]) if project else reverse("audit:list"),
     }  # fmt: skip
 

@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from .quick import EVENT, FIELDS, NULL, REMOVED, Item, Seen, quick
 
+SCOPE = ("project_codes", "dataset_codes", "since", "until")
 GENESIS = hashlib.sha256(b"bancada:genesis:1\n").digest()
 
 
@@ -49,6 +50,8 @@ class Report:
             yield f"{self.removed} of those lost their bodies by retention, each named in an event the sealer signed"
         if self.filter:
             yield f"the export was filtered ({self.filter}): only a whole one shows that nothing else lacks its body"
+        for part in self.filter.get("scope") or []:
+            yield "of a guest auditor's scope: " + ", ".join(f"{name} {part[name]}" for name in SCOPE if name in part)
         yield f"{self.checkpoints} signed checkpoints, {self.remembered} of them as remembered outside"
         if not self.begins_at_genesis:
             yield f"what lies before record {self.first} is vouched for by the first checkpoint only"

@@ -114,6 +114,11 @@ def guest_asks(person: str, _place: str) -> int | None:
     return 422 if person == "guest" else None
 
 
+def guest_looks(person: str, _place: str) -> int | None:
+    """This one is not a guest auditor's own."""
+    return 404 if person == "guest" else None
+
+
 def guest_waits(person: str, _place: str) -> int | None:
     """Nothing is sealed yet."""
     return 409 if person == "guest" else None
@@ -233,6 +238,12 @@ PAGES = [
     *page("jobs:task_log", "GET", "job_view", "log_read", pk="job", args={"number": "1"}),
     *page("jobs:task_find", "GET", "job_view", "log_read", pk="job", args={"number": "1"}, query="q=epoch"),
     *page("jobs:task_download", "GET", "job_view", "log_read", 404, pk="job", args={"number": "1"}),
+    *page("jobs:notices", "GET", SIGNED_IN),
+    *page("jobs:bell", "GET", SIGNED_IN),
+    *page("jobs:read_notices", "POST", SIGNED_IN, ok=302),
+    *page("jobs:notice_choice", "POST", SIGNED_IN, ok=302, body={"ended": "mail"}),
+    *page("jobs:notices_of", "GET", "job_view", "job_cancel", pk="job"),
+    *page("jobs:notices_of", "POST", "job_view", "job_cancel", 302, pk="job", body={"ended": "mail"}),
     *page("jobs:gpus", "GET", "job_view", pk="job"),
     *page("jobs:moment", "GET", "job_view", "log_read", pk="job", query="at=1767225600"),
     *page("cluster:overview", "GET", SIGNED_IN),
@@ -641,8 +652,8 @@ API = [
         "/audit/exports", "POST", "project_view", "trail_read", 409, scope="audit", name="of a project",
         body={"form": "csv", "project": "{code}"},
     ),
-    *api("/audit/exports/{pk}", "GET", "site:trail_read", ok=404, scope="audit", args=NO_EXPORT),
-    *api("/audit/exports/{pk}/download", "GET", "site:trail_read", ok=404, scope="audit", args=NO_EXPORT),
+    *api("/audit/exports/{pk}", "GET", "site:trail_read", ok=404, scope="audit", args=NO_EXPORT, otherwise=guest_looks),
+    *api("/audit/exports/{pk}/download", "GET", "site:trail_read", ok=404, scope="audit", args=NO_EXPORT, otherwise=guest_looks),
     *api("/audit/access", "GET", "site:trail_read", scope="audit", query="at=2026-03-12T12:00:00Z"),
 ]  # fmt: skip
 

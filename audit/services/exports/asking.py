@@ -29,8 +29,8 @@ class TooManyOpen(Exception):
     """The person has as many exports under way as one may have; the argument is how many."""
 
 
-def wanted_of(search: Search, *, project_id: int | None = None) -> Wanted:
-    """A search of the page in numbers; a code or login nobody knows fits nothing."""
+def wanted_of(search: Search, *, project_id: int | None = None, scope: list[dict[str, Any]] | None = None) -> Wanted:
+    """A search of the page in numbers; a code or login nobody knows fits nothing. `scope`: a guest auditor's."""
     refs = Identity.objects.filter(kind=identities.ADDRESS, value=search.address).values_list("ref", flat=True)
     return Wanted(
         project_id=project_id,
@@ -39,7 +39,7 @@ def wanted_of(search: Search, *, project_id: int | None = None) -> Wanted:
         datasets=[str(one) for one in sorted(things.numbers("dataset", search.dataset))] if search.dataset else None,
         addresses=sorted({str(ref) for ref in refs}) if search.address else None,
         job=search.job, action=search.action, outcome=search.outcome, correlation=search.correlation,
-        since=search.since, until=search.until,
+        since=search.since, until=search.until, scope=scope,
     )  # fmt: skip
 
 
@@ -67,6 +67,7 @@ def ask(
         project_id=project and project.pk,
         project_code=project.code if project else "", whole=whole, wanted=wanted.plain(), checkpoint=last, after=first,
         last=last.seq, done=first, language=getattr(by, "language", ""),
+        guests=[part["guest"] for part in wanted.scope or []],
     )  # fmt: skip
     trail.record(Action.EXPORT_ASKED, by=by, about=row, project=project, **said(row))
     bells.ring(BELL)
@@ -84,9 +85,10 @@ def covering(wanted: Wanted, checkpoint: Checkpoint | None = None) -> tuple[int,
     last = checkpoint or signed.last()
     if last is None:
         raise NothingSealed
-    if wanted.until and checkpoint is None:
-        last = signed.filter(at__gte=wanted.until + SLACK).first() or last
-    before = signed.filter(at__lt=wanted.since - SLACK, seq__lt=last.seq).last() if wanted.since else None
+    since, until = wanted.times()
+    if until and checkpoint is None:
+        last = signed.filter(at__gte=until + SLACK).first() or last
+    before = signed.filter(at__lt=since - SLACK, seq__lt=last.seq).last() if since else None
     return (before.seq if before else 0), last
 
 

@@ -34,7 +34,7 @@ def manifest(row: Export, digest: str) -> str:
         "bancada": "bundle", "version": 1, "origin": settings.PUBLIC_URL, "id": str(row.pk),
         "filter": row.asked_for, "project": row.project_code or None, "count": row.count,
         "first": row.after + 1, "last": row.last, "checkpoint": told(row.checkpoint),
-        "exporter": {"number": row.asked_by_id, "sign_in": _login(row)},
+        "scope": row.wanted.get("scope"), "exporter": {"number": row.asked_by_id, "sign_in": _login(row)},
         "asked_at": row.asked_at.astimezone(UTC).isoformat(timespec="seconds"),
         "files": {EVIDENCE: digest} | {name: _digest(path) for name, path in _FILES.items()},
     }, ensure_ascii=False, sort_keys=True, indent=1)  # fmt: skip
