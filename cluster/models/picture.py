@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+import dataclasses
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -26,6 +28,8 @@ class Cluster(models.Model):
     accounting_seen_at = models.DateTimeField(null=True)
     answering_since = models.DateTimeField(null=True)  # slurmctld's first good answer after a silence; null: silent now
     last_error = models.CharField(max_length=300, blank=True)
+    # the site's own, without whom they are for: {"name", "starts_at", "ends_at" (ISO), "nodes"}
+    reservations = models.JSONField(default=list)
 
     def __str__(self) -> str:
         return self.name
@@ -44,6 +48,30 @@ class Cluster(models.Model):
     def stale(self) -> bool:
         """Whether the picture is too old to be called the present."""
         return self.jobs_seen_at is None or timezone.now() - self.jobs_seen_at > STALE_AFTER
+
+    @property
+    def kept(self) -> list[Kept]:
+        """Reservations under way and to come, the first one first."""
+        found = [
+            Kept(
+                one["name"],
+                datetime.fromisoformat(one["starts_at"]),
+                datetime.fromisoformat(one["ends_at"]),
+                one["nodes"],
+            )
+            for one in self.reservations
+        ]
+        return sorted((one for one in found if one.ends_at > timezone.now()), key=lambda one: (one.starts_at, one.name))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Kept:
+    """Nodes the site keeps for somebody for a time."""
+
+    name: str
+    starts_at: datetime
+    ends_at: datetime
+    nodes: Sequence[str]
 
 
 class Partition(models.Model):

@@ -9,7 +9,10 @@ from django.db import transaction
 from django.utils import timezone
 
 from cluster.models import Cluster, Node, Partition
-from slurm.contract import NodeRecord, PartitionRecord
+from slurm.contract import NodeRecord, PartitionRecord, ReservationRecord
+
+OWN = "bancada-"  # cluster.models.Maintenance's names
+MOST_RESERVATIONS = 50  # what every page may load with the picture
 
 
 @transaction.atomic
@@ -47,6 +50,21 @@ def see_partitions(cluster: Cluster, records: Sequence[PartitionRecord]) -> None
         Partition.objects.update_or_create(cluster=cluster, name=record.name, defaults=_partition(record, members))
     cluster.partitions_seen_at = timezone.now()
     cluster.save(update_fields=["partitions_seen_at"])
+
+
+def see_reservations(cluster: Cluster, records: Sequence[ReservationRecord]) -> None:
+    """Keep when which nodes are reserved; not for whom, and not the portal's own windows, which have their rows."""
+    cluster.reservations = [
+        {
+            "name": record.name[:80],
+            "starts_at": record.start_time.isoformat(),
+            "ends_at": record.end_time.isoformat(),
+            "nodes": list(record.nodes),
+        }
+        for record in sorted(records, key=lambda record: record.start_time)[:MOST_RESERVATIONS]
+        if not record.name.startswith(OWN)
+    ]
+    cluster.save(update_fields=["reservations"])
 
 
 def _partition(record: PartitionRecord, nodes: list[Node]) -> dict[str, Any]:

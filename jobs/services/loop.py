@@ -24,7 +24,7 @@ NODES_CHANGED = 15.0  # where jobs began or ended, the nodes are looked at soone
 # asks slurmctld for its partitions too, so that a look is two calls
 BUSY, STEADY, IDLE = 5.0, 10.0, 30.0
 LIVELY = 30.0  # seconds after a change in which another is likely
-NODES, PARTITIONS, VERSION = 30.0, 60.0, 600.0
+NODES, PARTITIONS, RESERVATIONS, VERSION = 30.0, 60.0, 120.0, 600.0
 PEOPLE, USAGE = 5.0, 60.0  # our own rows only: who has left, and what runs have used so far
 MEASURING = 15.0  # our own rows say whether anything ended that is not measured yet
 ACCOUNTING = 300.0  # slurmctld shows a job for minutes after its end, so that there is seldom anything to catch up
@@ -55,7 +55,7 @@ class Follower:
         return {
             "version": self._version, "nodes": self._nodes, "partitions": self._partitions, "jobs": self._jobs,
             "people": self._people, "usage": self._usage, "accounting": self._accounting,
-            "measuring": self._measuring,
+            "measuring": self._measuring, "reservations": self._reservations,
         }  # fmt: skip
 
     def _look(self, cluster: Cluster, part: str, look: Callable[[Cluster], float]) -> float:
@@ -80,6 +80,10 @@ class Follower:
     def _partitions(self, cluster: Cluster) -> float:
         clusters.see_partitions(cluster, self.gateway.partitions())
         return PARTITIONS
+
+    def _reservations(self, cluster: Cluster) -> float:
+        clusters.see_reservations(cluster, self.gateway.reservations())
+        return RESERVATIONS
 
     def _jobs(self, cluster: Cluster) -> float:
         seen_at = cluster.jobs_seen_at
