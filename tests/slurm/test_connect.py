@@ -42,6 +42,7 @@ def test_no_address(url: str) -> None:
         ("slurm", ("httpx", "jwt", "django", "slurm.fake", "slurm.rest")),
         ("slurm.signer", ("httpx", "django", "slurm.rest", "slurm.fake")),
         ("slurm.rest", ("django", "jwt", "slurm.fake")),
+        ("slurm.native.gateway", ("django", "jwt", "pyslurm", "slurm.fake", "slurm.rest")),
     ],
 )
 def test_each_imports_only_what_it_needs(module: str, heavy: tuple[str, ...]) -> None:
