@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from jobs.services import file_tickets, handing, intents, tickets
+from jobs.services import file_tickets, handing, intents, noticing, tickets
 from jobs.services.afterwards import looking, tasks
 from jobs.services.gpus import keeping
 
@@ -35,6 +35,13 @@ def sign_files() -> None:
 def keep_gpu_summaries() -> None:
     """What the GPUs of jobs that ended did, before the series are gone."""
     keeping.keep_summaries()
+
+
+@shared_task(name="default.tell_notices")
+def tell_notices() -> None:
+    """What happened to jobs, told to their owners."""
+    noticing.look_at_clock()
+    noticing.tell()
 
 
 @shared_task(name="slurm.look_back")

@@ -2,13 +2,28 @@
 
 from django.urls import path
 
-from jobs.views import acts, asking, curves, files, gpus, importing, lists, one, output, repeating, taking_out, tasks
+from jobs.views import (
+    acts,
+    asking,
+    curves,
+    files,
+    gpus,
+    importing,
+    lists,
+    notices,
+    one,
+    output,
+    repeating,
+    taking_out,
+    tasks,
+)  # fmt: skip
 
 app_name = "jobs"
 urlpatterns = [
     path("", lists.jobs, name="list"),
     path("list.csv", taking_out.jobs_csv, name="csv"),
     path("new", asking.submit, name="submit"),
+    path("new/check", asking.check, name="check"),
     path("compare", repeating.compare, name="compare"),
     path("compare/curves", curves.together, name="compare_curves"),
     path("curves-of/<slug:code>", curves.pattern, name="pattern"),
@@ -22,6 +37,11 @@ urlpatterns = [
     path("<uuid:pk>/chain", one.chain, name="chain"),
     path("<uuid:pk>/curves", curves.part, name="curves"),
     path("views", lists.save_view, name="save_view"),
+    path("notices", notices.listed, name="notices"),
+    path("notices/bell", notices.bell, name="bell"),
+    path("notices/read", notices.read, name="read_notices"),
+    path("notices/choice", notices.choice, name="notice_choice"),
+    path("<uuid:pk>/notices", notices.of_job, name="notices_of"),
     path("acts", acts.several, name="several"),
     path("import", importing.bring, name="import"),
     path("drafts", importing.listed, name="drafts"),

@@ -41,6 +41,7 @@ app.conf.update(
     beat_schedule={
         "hand over what waits": {"task": "slurm.hand_over", "schedule": 5.0},
         "carry out intents": {"task": "slurm.carry_out", "schedule": 5.0},
+        "tell notices": {"task": "default.tell_notices", "schedule": 15.0},
         "sign passes to files": {"task": "slurm.sign_files", "schedule": 10.0},
         "apply limits": {"task": "slurm.apply_limits", "schedule": 5.0},
         "compare with Slurm's accounting": {"task": "slurm.reconcile", "schedule": 60.0},

@@ -103,6 +103,8 @@ GRANTS: dict[str, dict[str, str]] = {
     "jobs_metricpattern": {WEB: WRITE, WORK: READ, SLURM: READ},
     "jobs_savedview": {WEB: FULL, WORK: READ},
     "jobs_star": {WEB: FULL, WORK: READ},
+    "jobs_notice": {WEB: "SELECT, UPDATE (read_at)", WORK: FULL, SLURM: APPEND},
+    "jobs_noticechoice": {WEB: WRITE, WORK: READ},
     "jobs_intent": {WEB: APPEND, WORK: READ, SLURM: WRITE},
 }
 

@@ -4,6 +4,7 @@ from jobs.models.gpus import GpuSummary
 from jobs.models.handover import Handover, HandoverOutcome, Intent, IntentKind, Run
 from jobs.models.importing import DictionaryVersion, Draft, DraftState
 from jobs.models.job import Job, JobQuerySet, Phase, Source
+from jobs.models.notice import Kind, Notice, NoticeChoice, Way
 from jobs.models.pattern import MetricPattern
 from jobs.models.report import Report
 from jobs.models.star import Star
@@ -20,11 +21,15 @@ __all__ = [
     "IntentKind",
     "Job",
     "JobQuerySet",
+    "Kind",
     "MetricPattern",
+    "Notice",
+    "NoticeChoice",
     "Phase",
     "Report",
     "Run",
     "SavedView",
     "Source",
     "Star",
+    "Way",
 ]  # fmt: skip

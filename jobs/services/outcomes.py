@@ -13,8 +13,9 @@ from audit import trail
 from audit.actions import Action, Outcome
 from audit.models import AuditEvent
 from jobs import bells
-from jobs.models import Handover, HandoverOutcome, Intent, IntentKind, Job, Phase
+from jobs.models import Handover, HandoverOutcome, Intent, IntentKind, Job, Kind, Phase
 from jobs.services import data, dependencies, people, recording, tickets
+from jobs.services.noticing import noting
 from quotas import services as quotas
 from slurm.contract import JobRecord, Refused, SlurmError, Submission, Unreachable
 
@@ -139,6 +140,7 @@ def refuse(job: Job, words: str) -> None:
     """Slurm, or a check before it, said no: the allocation gets its part back."""
     job.refusal = words
     recording.move(job, Phase.REFUSED)
+    noting.note(job, Kind.FAILED)
     data.follow(job)
     quotas.release(reference=str(job.pk))
     trail.record(

@@ -11,8 +11,9 @@ from access.compiled import update_all
 from audit import trail
 from audit.actions import Action, Outcome
 from jobs import bells
-from jobs.models import Handover, Job, Run
+from jobs.models import Handover, Job, Kind, Run
 from jobs.services import booking
+from jobs.services.noticing import noting
 from jobs.states import Phase, State, is_over, word
 from quotas import services as quotas
 from slurm.contract import JobRecord
@@ -143,6 +144,7 @@ def tell_story(job: Job, before: str, record: JobRecord) -> None:
         "slurm_job_id": record.job_id,
     }
     if before != job.state and job.state == State.RUNNING:
+        noting.note(job, Kind.STARTED)
         trail.record(Action.JOB_STARTED, nodes=record.nodes, gpus=record.gpus, **about)
     if (
         record.restart_count
@@ -151,6 +153,7 @@ def tell_story(job: Job, before: str, record: JobRecord) -> None:
     ):
         trail.record(Action.JOB_REQUEUED, restart_count=record.restart_count, **about)
     if job.phase == Phase.ENDED and before != job.state:
+        noting.note(job, noting.of_end(job))
         good = job.state == State.COMPLETED
         trail.record(
             Action.JOB_CANCELLED if job.state == State.CANCELLED else Action.JOB_ENDED,

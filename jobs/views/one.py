@@ -94,6 +94,7 @@ def detail(request: SignedInRequest, pk: UUID) -> HttpResponse:
     context |= _gpus(job)
     context["can_read"] = _can_read(request, rights)
     context["standings"] = data.read_by(job, request.user)
+    context["is_mine"] = job.owner_id == request.user.pk
     context["shut"] = next((data.why_shut(one) for one in context["standings"] if not one.may_read), "")
     context["stream"] = "stderr" if request.GET.get("stream") == "stderr" else "stdout"
     context["story"] = _story(job, context) if context["tab"] == "output" else None

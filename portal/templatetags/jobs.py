@@ -14,8 +14,8 @@ from django.utils.translation import ngettext, pgettext
 
 from cluster.models import Node
 from jobs import reasons, ticks
-from jobs.models import Job
-from jobs.states import State
+from jobs.models import Job, Kind, Notice
+from jobs.states import State, view
 from portal.templatetags.ui import duration, icon, short, squares
 
 register = template.Library()
@@ -27,6 +27,20 @@ STEPS = (1, 5, 10, 15, 30, 60, 120, 180, 240, 360, 720, 1440, 2880, 10080)  # mi
 def why(job: Job) -> reasons.Reason | None:
     """Why it waits, in plain words; None while it does not wait or Slurm gives no reason."""
     return reasons.explain(job.reason) if job.state in WAITING else None
+
+
+@register.filter
+def told(notice: Notice) -> str:
+    """A notice in words."""
+    job = {"job": notice.job.called, "state": view(notice.job.state).label}
+    if notice.kind == Kind.STARTED:
+        return _("%(job)s has started.") % job
+    if notice.kind == Kind.TIME:
+        return _("%(job)s has used 80 %% of its time.") % job
+    if notice.job.is_open:
+        return _("%(job)s had ended, and runs again.") % job
+    said = _("%(job)s has failed: %(state)s.") if notice.kind == Kind.FAILED else _("%(job)s has ended: %(state)s.")
+    return said % job
 
 
 @register.filter

@@ -236,6 +236,7 @@ class World:
         for count in (0, 1):  # requeued once
             node = word(name, "ran", "job_view")
             Run.objects.create(handover=handed, restart_count=count, started_at=timezone.now(), node_list=node)
+        Run.objects.create(handover=handed, array_task=1, started_at=timezone.now(), ticket=handed.ticket)
         return job
 
     def _wish(

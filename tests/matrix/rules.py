@@ -94,6 +94,11 @@ def has_a_project(person: str, _place: str) -> int | None:
     return 200 if person in ("outsider", "removed", "expired", "operator", "auditor", "guest") else None
 
 
+def another_owns_it(person: str, place: str) -> int | None:
+    """What its owner alone may do: those who may end it may not."""
+    return 403 if place == "own" and person in ("manager", "pi", "operator") else None
+
+
 def asked_for_it(person: str, place: str) -> int | None:
     """Whoever asked for a job sees what became of it."""
     return 200 if person == "owner" and place == "own" else None
@@ -193,6 +198,7 @@ PAGES = [
     *page("jobs:submit", "GET", "project_view", "job_submit", name="of a project", query="project={code}"),
     *page("jobs:submit", "GET", "job_view", name="like another", query="like={job}", otherwise=has_a_project),
     *page("jobs:submit", "POST", "project_view", "job_submit", 422, body={"project": "{code}"}),
+    *page("jobs:check", "POST", "project_view", "job_submit", body={"project": "{code}"}),
     *page(
         "jobs:submit", "POST", "project_view", "job_submit", 422, name="with an allocation",
         body={"project": "{code}", "name": "x", "partition": "gpu", "gpus": "1", "allocation": "{allocation}",
@@ -237,13 +243,16 @@ PAGES = [
     *page("jobs:log_download", "GET", "job_view", "log_read", pk="job"),
     *page("jobs:task_log", "GET", "job_view", "log_read", pk="job", args={"number": "1"}),
     *page("jobs:task_find", "GET", "job_view", "log_read", pk="job", args={"number": "1"}, query="q=epoch"),
-    *page("jobs:task_download", "GET", "job_view", "log_read", 404, pk="job", args={"number": "1"}),
+    *page("jobs:task_download", "GET", "job_view", "log_read", pk="job", args={"number": "1"}),
     *page("jobs:notices", "GET", SIGNED_IN),
     *page("jobs:bell", "GET", SIGNED_IN),
     *page("jobs:read_notices", "POST", SIGNED_IN, ok=302),
     *page("jobs:notice_choice", "POST", SIGNED_IN, ok=302, body={"ended": "mail"}),
-    *page("jobs:notices_of", "GET", "job_view", "job_cancel", pk="job"),
-    *page("jobs:notices_of", "POST", "job_view", "job_cancel", 302, pk="job", body={"ended": "mail"}),
+    *page("jobs:notices_of", "GET", "job_view", "job_cancel", pk="job", otherwise=another_owns_it),
+    *page(
+        "jobs:notices_of", "POST", "job_view", "job_cancel", 302, pk="job", body={"ended": "mail"},
+        otherwise=another_owns_it,
+    ),
     *page("jobs:gpus", "GET", "job_view", pk="job"),
     *page("jobs:moment", "GET", "job_view", "log_read", pk="job", query="at=1767225600"),
     *page("cluster:overview", "GET", SIGNED_IN),
@@ -335,6 +344,7 @@ PAGES = [
     *page("files:piece", "POST", "project_view", "job_submit", query=UPLOAD, body={"x": "y"}),
     *page("files:finish", "POST", "project_view", "job_submit", query=UPLOAD),
     *page("files:make", "POST", "project_view", "job_submit", 302, body={"name": "x"}),
+    *page("files:unpack", "POST", "project_view", "job_submit", 302, query="path=f", body={"name": "new"}),
     *page("files:change", "GET", "project_view", "job_submit", query="path=f"),
     *page("files:change", "POST", "project_view", "job_submit", 302, query="path=f", body={"act": "delete"}),
     *page("presets:list", "GET", SIGNED_IN),
@@ -511,6 +521,7 @@ API = [
     *api(f"{FILES}/uploads/{{id}}/finish", "POST", "project_view", "job_submit", scope="submit", args=ONE_UPLOAD,
          body={"path": "new", "size": 1}),
     *api(f"{FILES}/folders", "POST", "project_view", "job_submit", 204, scope="submit", body={"path": "x"}),
+    *api(f"{FILES}/unpack", "POST", "project_view", "job_submit", 201, scope="submit", body={"path": "f", "to": "g"}),
     *api(f"{FILES}/rename", "POST", "project_view", "job_submit", scope="submit", body={"path": "f", "to": "g"}),
     *api("/datasets", "GET", SIGNED_IN),
     *api("/datasets", "POST", "project_view", "project_lead", 201, body=REGISTERED),

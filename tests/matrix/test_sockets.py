@@ -48,7 +48,7 @@ def test_only_who_may_watch_gets_frames(
     wrong, cells = [], 0
     for person in PAGES_PEOPLE:
         for place in PLACES:
-            path = "/" + rule.route.replace("<uuid:pk>", str(_job(world, person, place)))
+            path = "/" + rule.route.replace("<uuid:pk>", str(_job(world, person, place))).replace("<int:task>", "1")
             with transaction.atomic():
                 frames = async_to_sync(_talk)(monkeypatch, path, _headers(world, person))
                 transaction.set_rollback(True)
