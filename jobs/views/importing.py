@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -20,7 +17,6 @@ from access import gate
 from access.errors import NotFound
 from access.permissions import Permission
 from accounts.http import SignedInRequest
-from jobs import tables
 from jobs.models import Draft
 from jobs.services.importing import Became, drafts
 from projects.models import Project
@@ -117,22 +113,6 @@ def draft(request: SignedInRequest, pk: str) -> HttpResponse:
         "fields": [(name, str(value)) for name, value in one.fields.items() if name != "script"],
     }  # fmt: skip
     return render(request, "jobs/draft.html", context)
-
-
-def as_typed(draft: Draft) -> dict[str, Any]:
-    """Its fields as the form has them."""
-    found = drafts.request_of(draft)
-    if "requeue" in found:
-        found["requeue"] = "yes" if found["requeue"] else "no"
-    if "environment" in found:
-        found["environment"] = tables.variables_text(found["environment"])
-    if "parameters" in found:
-        found["parameters"] = tables.parameters_text(found["parameters"])
-    if "after" in found:
-        found["after"] = " ".join(f"{one['kind']}:{one['job']}" for one in found["after"])
-    if "begin" in found:
-        found["begin"] = f"{timezone.localtime(datetime.fromisoformat(found['begin'])):%Y-%m-%dT%H:%M:%S}"
-    return found
 
 
 @login_required

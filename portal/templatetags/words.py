@@ -111,9 +111,6 @@ def _submit() -> Words:
         "per_node": _("{n} per node"),
         "at_most": _("at most {n}"),
         "at_most_time": _("at most {time}"),
-        "gpus": _plural(lambda n: ngettext("{n} GPU", "{n} GPUs", n)),
-        "left": _("Then {left} GPU·h are left. What it does not use returns when it ends."),
-        "too_much": _("Only {free} GPU·h are free in this allocation."),
     }
 
 

@@ -22,6 +22,7 @@ class ScriptEditor extends HTMLElement {
     this.view = new EditorView({ doc: this.field.value, extensions: this.extensions(), parent: root, root });
     // "Script" labels the textarea; a click on it and a link from the error summary come to the editor.
     this.field.addEventListener("focus", () => this.view.focus());
+    this.view.contentDOM.addEventListener("drop", (event) => this.dropped(event), true);
     this.mark();
     this.classList.add("is-ready");
   }
@@ -37,9 +38,37 @@ class ScriptEditor extends HTMLElement {
       cm.EditorView.contentAttributes.of({
         "aria-label": label, spellcheck: "false", autocapitalize: "off", tabindex: "0",
       }),
-      cm.EditorView.updateListener.of((update) => { if (update.docChanged) this.changed(update.state); }),
+      cm.EditorView.updateListener.of((update) => { this.updated(update); }),
+      cm.EditorView.editable.of(!("fixed" in this.dataset)),
       this.look(),
     ];
+  }
+
+  // A file dropped here is the script; one that speaks to Slurm is read into the fields at once.
+  dropped(event) {
+    const [file] = event.dataTransfer?.files ?? [];
+    if (!file || "fixed" in this.dataset) return;
+    event.preventDefault();
+    event.stopPropagation();
+    this.bring(file);
+  }
+
+  async bring(file) {
+    const text = await file.text();
+    this.field.form.elements.file.value = file.name;
+    if (this.view) this.view.dispatch({ changes: { from: 0, to: this.view.state.doc.length, insert: text } });
+    else this.field.value = text;
+    this.read(text);
+  }
+
+  read(text) {
+    if (/^#(SBATCH|SLURM)\b/m.test(text)) document.getElementById(this.dataset.reads)?.click();
+  }
+
+  updated(update) {
+    if (!update.docChanged) return;
+    this.changed(update.state);
+    if (update.transactions.some((one) => one.isUserEvent("input.paste"))) this.read(update.state.doc.toString());
   }
 
   changed(state) {

@@ -7,10 +7,10 @@ from jobs.services.asking import partitions_of
 from jobs.services.importing.findings import Became, Finding, Imported
 from jobs.services.importing.reading import Reader
 from jobs.services.importing.replacing import Dictionary, Entry
-from jobs.services.importing.scripts import to_script
+from jobs.services.importing.scripts import head, to_script
 from projects.models import Project
 
-__all__ = ["Became", "Dictionary", "Entry", "Finding", "Imported", "read_script", "to_script"]
+__all__ = ["Became", "Dictionary", "Entry", "Finding", "Imported", "head", "read_script", "to_script"]
 
 
 def read_script(

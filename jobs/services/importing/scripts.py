@@ -59,11 +59,16 @@ def ours(script: Script) -> dict[str, Any]:
     return found
 
 
+def head(fields: Mapping[str, Any]) -> list[str]:
+    """The lines for Slurm that these fields are, and below them those that sbatch has no directive for."""
+    header = [f"#SBATCH {line}" for line in _directives(fields)]
+    return header + [f"#BANCADA {name}={json.dumps(fields[name])}" for name in OURS if fields.get(name)]
+
+
 def to_script(fields: Mapping[str, Any]) -> str:
     """The request as a script: sbatch takes it as well, and an import gives the same fields and the same text."""
     first, end, rest = str(fields.get("script") or "#!/bin/bash\n").partition("\n")
-    header = [f"#SBATCH {line}" for line in _directives(fields)]
-    header += [f"#BANCADA {name}={json.dumps(fields[name])}" for name in OURS if fields.get(name)]
+    header = head(fields)
     inner = read(f"{first}\n{rest}")
     active = inner.marked or inner.faults or any(map(_OURS.fullmatch, inner.lines[: inner.header]))
     guard = [GUARD] if active or rest.split("\n")[0] == GUARD or GUARD in inner.lines[: inner.header + 1] else []
