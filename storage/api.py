@@ -25,6 +25,8 @@ from storage.api_schemas import (
     RenameIn,
     RoomOut,
     StoredOut,
+    UnpackedOut,
+    UnpackIn,
     UploadIn,
     UploadOut,
     entry_out,
@@ -179,6 +181,13 @@ def rename(request: HttpRequest, code: str, body: RenameIn) -> dict[str, Any]:
     project = _changed(request, code)
     found = changing.rename(project=project, by=_me(request), path=body.path, to=body.to)
     return entry_out(above(body.to), found, looking.owners_of(project, [found]))
+
+
+@router.post("/{code}/files/unpack", response={201: UnpackedOut}, operation_id="unpack_file")
+def unpack(request: HttpRequest, code: str, body: UnpackIn) -> Status[dict[str, Any]]:
+    """Unpack a zip into a new folder: whole, or not at all."""
+    made = changing.unpack(project=_changed(request, code), by=_me(request), path=body.path, to=body.to)
+    return Status(201, {"path": shown(body.to), **made})
 
 
 @router.delete("/{code}/files", response={204: None}, operation_id="delete_file")

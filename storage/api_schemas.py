@@ -88,6 +88,22 @@ class RenameIn(Schema):
     to: Path
 
 
+class UnpackIn(Schema):
+    """A zip, and the folder it is unpacked into, which is not there yet."""
+
+    path: Path
+    to: Path
+
+
+class UnpackedOut(Schema):
+    """What came out of a zip: how many files and folders, how many bytes."""
+
+    path: str
+    files: int
+    folders: int
+    bytes: int
+
+
 class RoomOut(Schema):
     """Bytes on the file system."""
 

@@ -15,5 +15,6 @@ urlpatterns = [
     path("<slug:code>/files/piece", changing.piece, name="piece"),
     path("<slug:code>/files/finish", changing.finish, name="finish"),
     path("<slug:code>/files/make", changing.make, name="make"),
+    path("<slug:code>/files/unpack", changing.unpack, name="unpack"),
     path("<slug:code>/files/change", changing.change, name="change"),
 ]

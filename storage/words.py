@@ -36,6 +36,12 @@ TABLE: dict[str, tuple[int, object]] = {
     "offset": (409, gettext_lazy("The upload stands at another place.")),
     "digest": (422, gettext_lazy("What arrived is not what was sent. Nothing was stored.")),
     "busy": (503, gettext_lazy("Too many of your requests for files run at this moment. Try again in a moment.")),
+    "bad-archive": (422, gettext_lazy("This is no zip, or a damaged one. Nothing was unpacked.")),
+    "bad-entry": (422, gettext_lazy("The zip holds something the portal does not unpack: a link, something encrypted, "
+                                    "two of one name, or a name that leads elsewhere or cannot be read. Nothing was "
+                                    "unpacked.")),
+    "too-much": (422, gettext_lazy("The zip holds more than is unpacked at once: 20,000 files and folders, 64 GB, a "
+                                   "hundred times its own size, or what takes a minute. Nothing was unpacked.")),
     "failed": (502, gettext_lazy("The file system gave an error. Try again in a moment.")),
 }  # fmt: skip
 
@@ -44,7 +50,8 @@ def of(error: Exception) -> tuple[int, str, str]:
     """(status, one word for programs, one sentence for people)."""
     if isinstance(error, Refused):
         status, said = TABLE.get(error.answer, TABLE["failed"])
-        return status, error.answer, str(said)
+        name = error.facts.get("entry")
+        return status, error.answer, f"{said} ({name})" if name else str(said)
     if isinstance(error, NoPass):
         return 403, "no-pass", _(str(error)) if str(error) else str(TABLE["denied"][1])
     if isinstance(error, NotReady):

@@ -19,6 +19,7 @@ from bancada.api import Portal, Trouble
 
 ROWS = 10_000  # of one answer
 TRIES = 5  # of one piece
+UNPACKING = 90.0  # seconds the portal may take to unpack a zip
 Say = Callable[[str], None]
 
 
@@ -130,10 +131,35 @@ def attach(portal: Portal, project: str, sources: list[str], name: str, say: Say
     stamp = datetime.datetime.now(datetime.UTC).strftime("%Y%m%d-%H%M%S")
     folder = f"runs/{stamp}-{plain or 'job'}-{os.urandom(2).hex()}"
     where = Place(project, folder)
-    portal.call("POST", f"{where.address}/folders", json={"path": folder, "parents": True})
+    alone = len(sources) == 1 and _is_zip(sources[0])
+    made = "runs" if alone else folder
+    portal.call("POST", f"{where.address}/folders", json={"path": made, "parents": True})
     for source in sources:
-        _bring(portal, Path(source), where, recursive=True, overwrite=False, say=say)
+        if _is_zip(source):
+            to = folder if alone else f"{folder}/{Path(source).stem}"
+            _bring_packed(portal, Path(source), Place(project, to), say)
+        else:
+            _bring(portal, Path(source), where, recursive=True, overwrite=False, say=say)
     return folder
+
+
+def _is_zip(source: str) -> bool:
+    return source.lower().endswith(".zip") and Path(source).is_file()
+
+
+def _bring_packed(portal: Portal, source: Path, where: Place, say: Say) -> None:
+    """What is in a zip, into a folder that is not there yet; the zip itself does not stay."""
+    parked = Place(where.project, f"{where.path}.zip")
+    try:
+        put(portal, source, parked)
+    except OSError as error:
+        raise Trouble(f"{source}: {error.strerror}") from error
+    asked = {"path": parked.path, "to": where.path}
+    try:
+        made = portal.call("POST", f"{where.address}/unpack", json=asked, timeout=UNPACKING).json()
+    finally:
+        portal.call("DELETE", where.address, params={"path": parked.path})
+    say(f"{show.plain(source)}: {made['files']} files")
 
 
 def _bring(portal: Portal, source: Path, where: Place, *, recursive: bool, overwrite: bool, say: Say) -> None:

@@ -102,7 +102,9 @@ def _file(request: SignedInRequest, project: Project, path: str) -> HttpResponse
     if not found.entry.is_file:
         raise Refused("not-regular")
     owners = looking.owners_of(project, [found.entry])
+    is_zip = path.lower().endswith(".zip") and gate.can(project, request.user, Permission.JOB_SUBMIT)
     context = _frame(project, path) | {
+        "unpack": address("unpack", project.code, path) if is_zip else "", "unpack_to": shown(_last(path))[:-4],
         "row": row(project, path, found.entry, owners), "preview": preview(found.entry, found.data),
         "image": address("image", project.code, path), "back": address("folder", project.code, above(path)),
         "may_change": gate.can(project, request.user, Permission.JOB_SUBMIT),

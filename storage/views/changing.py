@@ -120,6 +120,26 @@ def make(request: SignedInRequest, code: str) -> HttpResponse:
 
 
 @login_required
+@require_POST
+@telling.page
+def unpack(request: SignedInRequest, code: str) -> HttpResponse:
+    """A zip into a new folder beside it."""
+    project, path = _project(request, code), asked(request)
+    name = request.POST.get("name", "").strip()
+    if "/" in name:
+        raise Refused("bad-name")
+    to = join(above(path), name)
+    try:
+        made = changing.unpack(project=project, by=request.user, path=path, to=to)
+    except Refused as error:
+        messages.error(request, words.of(error)[2])
+        return redirect(address("folder", code, path))
+    said = ngettext("%(n)d file unpacked.", "%(n)d files unpacked.", made["files"]) % {"n": made["files"]}
+    messages.success(request, said)
+    return redirect(address("folder", code, to))
+
+
+@login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 @telling.page
 def change(request: SignedInRequest, code: str) -> HttpResponse:

@@ -151,6 +151,7 @@ OPERATIONS = (
     "finish_upload",
     "abandon_upload",
     "make_folder",
+    "unpack_file",
     "rename_file",
     "delete_file",
 )

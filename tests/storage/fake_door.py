@@ -60,6 +60,12 @@ class FakeDoor:
         self._new(to)
         return entry
 
+    def unpack(self, path: str, to: str) -> dict[str, Any]:
+        self.stat(path)
+        self._new(to)
+        told = {"size": 1, "digest": "0" * 64, "files": 1, "folders": 0, "bytes": 1}
+        return {"entry": Entry(to, "d", 0, 1_700_000_000, 20001, 0o770, 2), **told}
+
     def delete(self, path: str, *, whole: bool = False) -> dict[str, Any]:
         entry = self.stat(path)
         if not path:

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import tarfile
+import zipfile
 
 import pytest
 from django.core import signals
@@ -14,8 +15,12 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import close_old_connections
 from django.http import HttpResponse
 
+from access.errors import Refused as Denied
+from access.permissions import Permission
+from audit import trail
 from audit.models import AuditEvent
-from storage.services import looking, pace, passes
+from files.answers import Refused
+from storage.services import changing, looking, pace, passes
 from tests.factories import make_user
 from tests.files.door import BETO, own
 from tests.pages import signed_in
@@ -184,6 +189,7 @@ def test_a_plain_form_stores_files_and_never_over_another_unasked(room: Room) ->
     assert post(room, "upload", "path=", {"files": sent}).status_code == 302
     assert room.place.names() == ["data.csv", "train.py"]
     (event, _) = events("file.uploaded")
+    assert [one.detail["act"] for one in events("file.changing")] == ["file.uploaded"] * 2
     assert event.detail == {
         "path": "train.py", "size": 9, "digest": hashlib.sha256(b"print(1)\n").hexdigest(), "replaced": False,
     }  # fmt: skip
@@ -246,7 +252,99 @@ def test_folders_names_and_ends_are_recorded(room: Room) -> None:
     assert room.place.names() == []
     assert [one.detail["path"] for one in events("folder.made")] == ["runs"]
     assert [(one.detail["path"], one.detail["to"]) for one in events("file.renamed")] == [("f", "runs/g")]
-    assert [(one.detail["path"], one.detail["whole"]) for one in events("file.deleted")] == [("runs", True)]
+    ends = [(one.detail["path"], one.detail["whole"], one.outcome) for one in events("file.deleted")]
+    assert ends == [("runs", False, "failed"), ("runs", True, "done")]
+
+
+def test_a_zip_has_a_form_and_becomes_a_folder(room: Room) -> None:
+    raw_zip = io.BytesIO()
+    with zipfile.ZipFile(raw_zip, "w") as archive:
+        archive.writestr("train.py", "print(1)\n")
+    room.place.write("code.zip", raw_zip.getvalue())
+    assert 'value="code"' in page(room, "code.zip").content.decode()
+    answer = post(room, "unpack", "path=code.zip", {"name": "code"})
+    assert (answer.status_code, answer["Location"]) == (302, f"{FILES}?path=code")
+    assert (room.folder / "code/train.py").read_text() == "print(1)\n"
+    (event,) = events("file.unpacked")
+    assert (event.detail["path"], event.detail["to"], event.detail["files"]) == ("code.zip", "code", 1)
+    assert event.detail["digest"] == hashlib.sha256(raw_zip.getvalue()).hexdigest()
+    assert post(room, "unpack", "path=code.zip", {"name": "code"})["Location"] == f"{FILES}?path=code.zip"
+    assert post(room, "unpack", "path=code.zip", {"name": "../out"}).status_code == 422
+    assert "Unpack" not in page(room, "code.zip", who="beto").content.decode()
+
+
+def test_a_zip_that_is_refused_says_which_entry(room: Room) -> None:
+    raw_zip = io.BytesIO()
+    with zipfile.ZipFile(raw_zip, "w") as archive:
+        archive.writestr("../<b>out", "x")
+    room.place.write("evil.zip", raw_zip.getvalue())
+    client = signed_in(room.ana)
+    said = client.post(f"{FILES}/unpack?path=evil.zip", {"name": "evil"}, follow=True, **EN).content.decode()
+    assert "(../&lt;b&gt;out)" in said
+    assert [(one.outcome, one.detail["why"]) for one in events("file.unpacked")] == [("failed", "bad-entry")]
+    assert room.place.names() == ["evil.zip"]
+
+
+def test_what_a_file_holds_back_no_zip_gives_out(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What comes out of a zip is one's own: so the rules of data bind the zip as if it were taken out."""
+    room.place.write("a.zip", b"x")
+
+    class Bound:
+        def may_take(self, path: str, entry: object) -> None:
+            raise Denied(Permission.LOG_READ, "projects.project", {"code": "ipe"}, "held back")
+
+    monkeypatch.setattr(changing, "rules", lambda project, by: Bound())
+    with pytest.raises(Denied):
+        changing.unpack(project=room.project, by=room.ana, path="a.zip", to="new")
+    assert (room.place.names(), events("file.changing")) == (["a.zip"], [])
+
+
+class Dies(BaseException):
+    """As the process dies."""
+
+
+@pytest.mark.parametrize("act", ["make", "rename", "delete", "finish", "unpack"])
+def test_what_dies_in_between_is_not_silent(room: Room, monkeypatch: pytest.MonkeyPatch, act: str) -> None:
+    """Before the act the trail knows what is meant; without that no act; where its end is missing the intent stands."""
+    acts = {
+        "make": lambda: changing.make(project=room.project, by=room.ana, path="n"),
+        "rename": lambda: changing.rename(project=room.project, by=room.ana, path="f", to="g"),
+        "delete": lambda: changing.delete(project=room.project, by=room.ana, path="f"),
+        "finish": lambda: changing.put(project=room.project, by=room.ana, path="n", size=1, data=[b"x"]),
+        "unpack": lambda: changing.unpack(project=room.project, by=room.ana, path="f", to="g"),
+    }
+    raw_zip = io.BytesIO()
+    with zipfile.ZipFile(raw_zip, "w") as archive:
+        archive.writestr("a", "x")
+    room.place.write("f", raw_zip.getvalue())
+    real, told = trail.insert, []
+
+    def until(last: int) -> None:
+        def insert(event: AuditEvent) -> None:
+            told.append(event.action)
+            if len(told) == last:
+                raise Dies
+            real(event)
+
+        told.clear()
+        monkeypatch.setattr(trail, "insert", insert)
+
+    until(1)
+    with pytest.raises(Dies):
+        acts[act]()
+    assert [name for name in room.place.names() if not name.startswith(".")] == ["f"], "done without a word before it"
+    until(2)
+    with pytest.raises(Dies):
+        acts[act]()
+    assert room.place.names() != ["f"]
+    assert [one.action for one in AuditEvent.objects.filter(action__startswith="f")] == ["file.changing"]
+
+
+def test_what_failed_is_said_so_in_the_trail(room: Room) -> None:
+    with pytest.raises(Refused):
+        changing.delete(project=room.project, by=room.ana, path="none")
+    (event,) = events("file.deleted")
+    assert (event.outcome, event.detail["why"]) == ("failed", "missing")
 
 
 def test_deleting_asks_first_and_says_whose_it_is(room: Room) -> None:

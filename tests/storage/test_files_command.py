@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -99,3 +100,35 @@ def test_a_job_goes_with_its_files_into_a_folder_of_its_own(room: Room, run: Any
     assert (room.folder / job.asked.folder / "src/train.py").read_text() == "print(1)\n"
     status, _, said = run("submit", str(script), "-p", "ipe", "--partition", "gpu", "--fetch", str(tmp_path))
     assert (status, "--attach" in said) == (1, True)
+
+
+def test_a_zip_that_goes_with_a_job_becomes_its_folder(room: Room, run: Any, tmp_path: Path) -> None:
+    make_cluster()
+    make_allocation(room.project)
+    with zipfile.ZipFile(tmp_path / "code.zip", "w") as archive:
+        archive.writestr("train.py", "print(1)\n")
+        archive.writestr("lib/net.py", "x = 1\n")
+    (tmp_path / "data.csv").write_text("a\n")
+    script = tmp_path / "treino.sh"
+    script.write_text("#!/bin/bash\npython3 train.py\n")
+    asked = ("submit", str(script), "-p", "ipe", "--partition", "gpu", "--attach", str(tmp_path / "code.zip"))
+    assert run(*asked)[0] == 0
+    folder = room.folder / Job.objects.get().asked.folder
+    assert (folder / "lib/net.py").read_text() == "x = 1\n"
+    assert run(*asked, "--attach", str(tmp_path / "data.csv"))[0] == 0
+    both = room.folder / Job.objects.latest("created_at").asked.folder
+    assert ((both / "code/train.py").is_file(), (both / "data.csv").is_file()) == (True, True)
+    assert not [path for path in room.folder.rglob("*") if path.suffix == ".zip"]
+
+
+def test_a_zip_that_is_refused_leaves_neither_folder_nor_job(room: Room, run: Any, tmp_path: Path) -> None:
+    make_cluster()
+    make_allocation(room.project)
+    with zipfile.ZipFile(tmp_path / "evil.zip", "w") as archive:
+        archive.writestr("../out", "x")
+    script = tmp_path / "treino.sh"
+    script.write_text("#!/bin/bash\ntrue\n")
+    asked = ("submit", str(script), "-p", "ipe", "--partition", "gpu", "--attach", str(tmp_path / "evil.zip"))
+    status, _, said = run(*asked)
+    assert (status, "../out" in said, Job.objects.count()) == (1, True, 0)
+    assert list((room.folder / "runs").iterdir()) == []
