@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from functools import cache, partial
 from typing import Any
@@ -22,12 +23,15 @@ from access.permissions import Permission
 from accounts.http import SignedInRequest
 from accounts.models import User
 from cluster.models import PARTITIONS
+from jobs import columns
 from jobs.acts import OF_MANY
 from jobs.models import Job, JobQuerySet, SavedView, Star
+from jobs.services import others
 from jobs.states import State
 from projects.models import Project
 
-WHOSE = ("mine", "all", "starred")
+EVERYBODY = "cluster"
+WHOSE = ("mine", "all", "starred", EVERYBODY)
 MORE = ("person", "gpu", "since", "until", "archived")  # filters behind the first ones
 PAGE = 50
 
@@ -38,13 +42,19 @@ def jobs(request: SignedInRequest) -> HttpResponse:
     """Jobs the person may see: own by default, a project's on request; newest first."""
     asked = asked_of(request)
     rows = _rows(request.user, asked)
+    shown = columns.chosen(asked["col"])
     context = asked | {
+        "show": dict.fromkeys(shown, True),
+        "heads": columns.heads(shown),
+        "boxes": columns.boxes(shown),
+        "usual": shown == list(columns.USUAL),
+        "others": others.allowed(),
         "jobs": rows[:PAGE],
         "older": rows[PAGE - 1].pk if len(rows) > PAGE else None,
         "states": State.choices,
         "gpu_types": gpu_types(),
         "acts": OF_MANY,
-        "moves": any(row.is_open for row in rows) and not asked["before"],
+        "moves": not asked["before"] and any(row.is_open for row in rows),
         "narrowed": any(asked[name] for name in MORE),
         "views": list(SavedView.objects.filter(user=request.user)[: SavedView.MOST]),
     }
@@ -55,7 +65,7 @@ def asked_of(request: SignedInRequest) -> dict[str, Any]:
     """The filters of an address; what is none counts as not given."""
     get = request.GET.get
     whose = get("whose", "mine")
-    return {
+    asked = {
         "project_code": _word(get("project", ""), 40),
         "state": get("state") if get("state") in (*State.values, "open") else "",
         "whose": whose if whose in WHOSE else "mine",
@@ -66,7 +76,9 @@ def asked_of(request: SignedInRequest) -> dict[str, Any]:
         "archived": get("archived") == "yes",
         "q": get("q", "")[:64],
         "before": _uuid(get("before", "")),
+        "col": request.GET.getlist("col")[: len(columns.COLUMNS)],
     }
+    return others.filters(asked) if whose == EVERYBODY and others.allowed() else asked
 
 
 def _word(text: str, most: int) -> str:
@@ -88,9 +100,11 @@ def _uuid(text: str) -> UUID | None:
         return None
 
 
-def _rows(user: User, asked: dict[str, Any]) -> list[Job]:
+def _rows(user: User, asked: dict[str, Any]) -> Sequence[Job | others.Stranger]:
     """One more than a page."""
     values, under_way = _values(user, asked), asked["state"] == "open"
+    if asked["whose"] == EVERYBODY and others.allowed():
+        return others.lines(_narrowed(under_way, asked["archived"], **values), by=user, most=PAGE + 1)
     if "text" in values:  # it is looked for inside the name: no statement of one shape
         rows = gate.allowing(_narrowed(under_way, asked["archived"], **values), user, Permission.JOB_VIEW)
         return list(rows[: PAGE + 1])

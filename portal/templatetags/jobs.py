@@ -60,6 +60,12 @@ def resources(job: Job) -> str:
 
 
 @register.filter
+def limit_seconds(job: Job) -> float | None:
+    """Its time limit."""
+    return job.time_limit_minutes * 60 if job.time_limit_minutes else None
+
+
+@register.filter
 def share_of_limit(job: Job) -> float:
     """Elapsed minutes, for a bar over the job's time limit."""
     return (job.elapsed_seconds() or 0) / 60
