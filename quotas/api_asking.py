@@ -10,7 +10,7 @@ from ninja import Field, Schema
 
 from access.typed import Day, Text
 from projects.api_schemas import Asking
-from quotas.api_schemas import UNSAID, Amount, KindName, Limit
+from quotas.api_schemas import UNSAID, Amount, ByType, KindName, Limit
 from quotas.models import Allocation, AllocationRequest, FundingSource
 from quotas.reports import Part
 
@@ -76,7 +76,7 @@ class UsageOut(Schema):
 
 
 class RequestIn(Asking):
-    """What is asked for: `gpu_minutes` is all of it afterwards, not the difference."""
+    """What is asked for: amounts are all of it afterwards, not the difference; null or empty is not asked for."""
 
     kind: KindName
     why: Text = Field(min_length=1, max_length=4000)
@@ -84,7 +84,13 @@ class RequestIn(Asking):
     title: Text = Field("", max_length=120)
     funding: Amount | None = None
     gpus_at_once: Limit = None
+    gpus_by_type: ByType = {}
     gpu_minutes: Limit = None
+    gpu_minutes_by_type: ByType = {}
+    longest_minutes: Limit = None
+    jobs_submitted: Limit = None
+    jobs_running: Limit = None
+    partitions: list[Text] = Field([], max_length=100, description="Empty: as it is; of a new one, all there are.")
     starts_on: Day | None = None
     ends_on: Day | None = None
 
@@ -101,7 +107,13 @@ class DecisionIn(Asking):
     decision: Literal["give", "refuse"]
     answer: Text = Field("", max_length=4000)
     gpus_at_once: Amount = Field(0)
+    gpus_by_type: ByType = {}
     gpu_minutes: Amount = Field(0)
+    gpu_minutes_by_type: ByType = {}
+    longest_minutes: Amount = Field(0)
+    jobs_submitted: Amount = Field(0)
+    jobs_running: Amount = Field(0)
+    partitions: list[Text] = Field([], max_length=100)
     starts_on: Day = Field(UNSAID)
     ends_on: Day = Field(UNSAID)
 
@@ -114,7 +126,21 @@ class CommentOut(Schema):
     text: str
 
 
-class RequestOut(Schema):
+class AmountsOut(Schema):
+    """Amounts of a request, or of the allocation it is about."""
+
+    gpus_at_once: int | None
+    gpus_by_type: dict[str, int]
+    gpu_minutes: int | None
+    gpu_minutes_by_type: dict[str, int]
+    longest_minutes: int | None
+    jobs_submitted: int | None
+    jobs_running: int | None
+    partitions: list[str]
+    ends_on: date | None
+
+
+class RequestOut(AmountsOut):
     """A request and how it stands."""
 
     pk: UUID
@@ -123,10 +149,7 @@ class RequestOut(Schema):
     allocation: str | None
     title: str
     funding: int | None
-    gpus_at_once: int | None
-    gpu_minutes: int | None
     starts_on: date | None
-    ends_on: date | None
     why: str
     asked_by: str
     asked_at: datetime
@@ -136,8 +159,9 @@ class RequestOut(Schema):
 
 
 class RequestDetail(RequestOut):
-    """With all that was said about it."""
+    """With what its allocation gives at present (null: it is about a new one), and all that was said about it."""
 
+    now: AmountsOut | None
     comments: list[CommentOut]
 
 
@@ -159,12 +183,16 @@ def usage_out(people: list[Part], months: Any) -> dict[str, Any]:
 
 def request_out(row: AllocationRequest) -> dict[str, Any]:
     """One request."""
-    plain = ("pk", "kind", "state", "title", "gpus_at_once", "gpu_minutes", "starts_on", "ends_on", "why", "asked_at",
-             "answer", "decided_at")  # fmt: skip
-    return {name: getattr(row, name) for name in plain} | {
+    plain = ("pk", "kind", "state", "title", "starts_on", "why", "asked_at", "answer", "decided_at")
+    return amounts_out(row) | {name: getattr(row, name) for name in plain} | {
         "allocation": row.allocation.code if row.allocation else None, "funding": row.funding_id,
         "asked_by": row.asked_by.username, "decided_by": row.decided_by.username if row.decided_by else None,
     }  # fmt: skip
+
+
+def amounts_out(row: AllocationRequest | Allocation) -> dict[str, Any]:
+    """What is asked for, or given."""
+    return {name: getattr(row, name) for name in (*AllocationRequest.AMOUNTS, "ends_on")}
 
 
 def funding_of(project_id: int, pk: int | None) -> FundingSource | None:

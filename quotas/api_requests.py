@@ -21,6 +21,7 @@ from quotas.api_asking import (
     RequestDetail,
     RequestIn,
     RequestOut,
+    amounts_out,
     request_out,
     spendable,
 )
@@ -94,5 +95,5 @@ def _fetch(request: HttpRequest, permission: Permission, code: str, pk: UUID) ->
 
 
 def _detail(row: AllocationRequest) -> dict[str, Any]:
-    said = row.comments.select_related("by")
-    return request_out(row) | {"comments": [{"login": one.by.username, "at": one.at, "text": one.text} for one in said]}
+    said = [{"login": one.by.username, "at": one.at, "text": one.text} for one in row.comments.select_related("by")]
+    return request_out(row) | {"now": amounts_out(row.allocation) if row.allocation else None, "comments": said}

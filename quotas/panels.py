@@ -33,11 +33,12 @@ _FOREVER = date(9999, 12, 31)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TypeLine:
-    """One GPU type of an allocation: GPU-minutes, and how many of it at once (None: as many as there are)."""
+    """One GPU type of an allocation: GPU-minutes, how many at once (None: as many as there are), at which pace."""
 
     name: str
     balance: Balance
     at_once: int | None
+    pace: Pace
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -201,15 +202,18 @@ def _panel(row: Any, login: str, *, site: bool) -> Panel:
     )  # fmt: skip
 
 
-def _types(row: Allocation) -> list[TypeLine]:
+def _types(row: Any) -> list[TypeLine]:
     """Those that have a limit of their own; where one has, the others that were used too."""
     used, held = _minutes(row, "type")
     limited = {*row.gpu_minutes_by_type, *row.gpus_by_type}
     shown = sorted(limited | {name for name in used if name}) if limited else []
-    return [
-        TypeLine(name, Balance(row.gpu_minutes_by_type.get(name), used[name], held[name]), row.gpus_by_type.get(name))
-        for name in shown
-    ]
+    lately = _summed(row.uses, "type", "lately", 1)
+    limits = row.gpu_minutes_by_type
+    return [_type(row, name, Balance(limits.get(name), used[name], held[name]), lately[name]) for name in shown]
+
+
+def _type(row: Allocation, name: str, balance: Balance, lately: int) -> TypeLine:
+    return TypeLine(name, balance, row.gpus_by_type.get(name), paced(row, lately, free=balance.free))
 
 
 def _people(row: Any) -> list[Person]:

@@ -132,6 +132,11 @@ def _value(field: str, value: Any, titles: Mapping[str, str]) -> str:
     return _amount(field, value)
 
 
+def amount(field: str, value: Any) -> str:
+    """A limit's value as people read it; None is no limit."""
+    return _("no limit") if value is None else _amount(field, value)
+
+
 def _amount(field: str, value: Any) -> str:
     if field in HOURS:
         hours = value / 60

@@ -41,7 +41,8 @@ ENTRIES = (
     Entry(A.ALLOCATION_WARNED, 4004, GOVERNANCE, Kind.FINDING, D, "level percent used committed limit",
           "Who was told in time that it runs out."),
     Entry(A.ALLOCATION_REQUESTED, 4005, GOVERNANCE, Kind.MADE, D,
-          "kind why allocation gpus_at_once gpu_minutes ends_on",
+          "kind why allocation gpus_at_once gpu_minutes gpus_by_type gpu_minutes_by_type longest_minutes "
+          "jobs_submitted jobs_running partitions ends_on",
           "Who asked for how much, for what."),
     Entry(A.ALLOCATION_COMMENTED, 4006, GOVERNANCE, Kind.CHANGED, D, "text",
           "What was asked and answered before the decision."),
@@ -58,8 +59,8 @@ ENTRIES = (
     Entry(A.DRIFT_SEEN, 4103, OPERATOR, Kind.FINDING, D, "differences count",
           "Somebody changed Slurm past the portal: rights may be other than they look."),
     Entry(A.DRIFT_ADOPTED, 4104, OPERATOR, Kind.CHANGED, D, "adopted", "Who took over what was changed there."),
-    Entry(A.DRIFT_RESTORED, 4105, OPERATOR, Kind.CHANGED, D, "differences steps count withheld",
-          "Who put back what the portal says, or that it was done by itself."),
+    Entry(A.DRIFT_RESTORED, 4105, OPERATOR, Kind.CHANGED, D + F, "differences steps count withheld why",
+          "Who put back what the portal says, or that it was done by itself; failed where Slurm did not take it."),
     Entry(A.REPORT_READ, 4201, ACCESS, Kind.TAKEN_OUT, D, "table report filter",
           "Who took figures about people's use along."),
 )  # fmt: skip

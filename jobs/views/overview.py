@@ -23,6 +23,7 @@ from jobs import ticks
 from projects import tables
 from projects.models import ProjectRequest, ProjectState, RequestState
 from projects.views.opening import operator
+from quotas import wishes
 from quotas.models import AllocationRequest
 
 PAGE = 25
@@ -138,9 +139,10 @@ def requests(request: SignedInRequest) -> HttpResponse:
     """What waits for an operator's decision: projects asked for, and allocations of projects."""
     operator(request)
     projects_asked = ProjectRequest.objects.filter(state=RequestState.OPEN).select_related("asked_by")
-    allocations = AllocationRequest.objects.filter(state=RequestState.OPEN).select_related("asked_by", "project")
+    named = ("asked_by", "project", "allocation", "funding")
+    allocations = AllocationRequest.objects.filter(state=RequestState.OPEN).select_related(*named)
     context = {
         "projects_asked": list(projects_asked.order_by("asked_at")[:REQUESTS]),
-        "allocations_asked": list(allocations.order_by("asked_at")[:REQUESTS]),
+        "allocations_asked": [(row, wishes.asked(row)) for row in allocations.order_by("asked_at")[:REQUESTS]],
     }
     return render(request, "operate/requests.html", context)

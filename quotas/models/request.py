@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
@@ -23,7 +24,10 @@ class Kind(models.TextChoices):
 
 
 class AllocationRequest(Request):
-    """One request; `gpu_minutes` is the whole amount wanted afterwards, not the difference."""
+    """One request. Each amount is the whole that is wanted afterwards, not the difference; None or empty: not asked.
+
+    Amounts are Allocation's own, in its units.
+    """
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="allocation_requests")
     allocation = models.ForeignKey(Allocation, on_delete=models.PROTECT, null=True, blank=True, related_name="requests")
@@ -32,8 +36,19 @@ class AllocationRequest(Request):
     funding = models.ForeignKey(FundingSource, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
     gpus_at_once = models.PositiveIntegerField(_("GPUs at once"), null=True, blank=True)
     gpu_minutes = models.PositiveBigIntegerField(_("GPU-minutes"), null=True, blank=True)
+    longest_minutes = models.PositiveIntegerField(_("longest run"), null=True, blank=True)
+    jobs_submitted = models.PositiveIntegerField(_("jobs queued and running"), null=True, blank=True)
+    jobs_running = models.PositiveIntegerField(_("jobs running"), null=True, blank=True)
+    gpus_by_type = models.JSONField(_("GPUs at once, by type"), default=dict, blank=True)
+    gpu_minutes_by_type = models.JSONField(_("GPU-minutes, by type"), default=dict, blank=True)
+    partitions = ArrayField(models.CharField(max_length=60), verbose_name=_("partitions"), default=list, blank=True)
     starts_on = models.DateField(_("from"), null=True, blank=True)
     ends_on = models.DateField(_("until"), null=True, blank=True)
+
+    AMOUNTS = (
+        "gpu_minutes", "gpus_at_once", "gpu_minutes_by_type", "gpus_by_type", "longest_minutes", "jobs_submitted",
+        "jobs_running", "partitions",
+    )  # fmt: skip
 
     # a request stands in the project's trail whole, so whoever reads that may read it: both sides, and the auditor
     gate_scope, gate_owner, gate_view = "project", "", Permission.TRAIL_READ

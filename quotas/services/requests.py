@@ -17,15 +17,22 @@ from projects.services import decide, lock
 from quotas.models import Allocation, AllocationRequest, Comment, Kind
 from quotas.services.allocations import change_allocation, create_allocation
 
-_WANTED = ("gpus_at_once", "gpu_minutes", "ends_on")
+_WANTED = (*AllocationRequest.AMOUNTS, "ends_on")
+_LIMITS = ("gpu_minutes", "gpus_at_once", "longest_minutes", "jobs_submitted", "jobs_running")
+_BY_TYPE = ("gpu_minutes_by_type", "gpus_by_type")
 UNDECIDED = ("decided_by",)  # empty until somebody decides
 
 
 @transaction.atomic
 def ask(*, project: Project, kind: str, by: User, **fields: Any) -> AllocationRequest:
-    """Write the request down; `fields` are AllocationRequest's own. Raises ValidationError."""
+    """Write the request down; `fields` are AllocationRequest's own. Raises ValidationError.
+
+    What the allocation gives already is not kept as asked for: it may be another by the time somebody decides.
+    """
     row = AllocationRequest(project=project, kind=Kind(kind), asked_by=by, **fields)
     _check(row)
+    if row.allocation is not None:
+        _leave_out(row, row.allocation)
     row.full_clean(exclude=UNDECIDED)
     row.save()
     trail.record(
@@ -50,6 +57,8 @@ def _check(row: AllocationRequest) -> None:
         errors["funding"] = _("The funding source belongs to another project.")
     if row.starts_on and row.ends_on and row.ends_on < row.starts_on:
         errors["ends_on"] = _("The last day comes before the first.")
+    if set(row.partitions) - set(row.project.partitions):
+        errors["partitions"] = _("The project does not have all of these queues.")
     if errors:
         raise ValidationError(errors)
 
@@ -63,8 +72,22 @@ def _longer(row: AllocationRequest, allocation: Allocation) -> dict[str, str]:
 
 
 def _is_more(row: AllocationRequest, allocation: Allocation) -> bool:
-    pairs = ((getattr(row, name), getattr(allocation, name)) for name in ("gpu_minutes", "gpus_at_once"))
-    return any(wanted is not None and now is not None and wanted > now for wanted, now in pairs)
+    pairs = [(getattr(row, name), getattr(allocation, name)) for name in _LIMITS]
+    for name in _BY_TYPE:
+        pairs += [(wanted, getattr(allocation, name).get(kind)) for kind, wanted in getattr(row, name).items()]
+    larger = any(wanted is not None and now is not None and wanted > now for wanted, now in pairs)
+    return larger or (bool(allocation.partitions) and bool(set(row.partitions) - set(allocation.partitions)))
+
+
+def _leave_out(row: AllocationRequest, allocation: Allocation) -> None:
+    for name in _LIMITS:
+        if getattr(row, name) == getattr(allocation, name):
+            setattr(row, name, None)
+    for name in _BY_TYPE:
+        now = getattr(allocation, name)
+        setattr(row, name, {kind: value for kind, value in getattr(row, name).items() if now.get(kind) != value})
+    if set(row.partitions) == set(allocation.partitions):
+        row.partitions = []
 
 
 @transaction.atomic
@@ -88,8 +111,7 @@ def approve(*, request: AllocationRequest, by: User, answer: str = "", **granted
         row.allocation = allocation
         row.save(update_fields=["allocation"])
     else:
-        wanted = {name: value for name, value in given.items() if value is not None}
-        allocation = change_allocation(allocation=row.allocation, by=by, why=row.why, **wanted)
+        allocation = change_allocation(allocation=row.allocation, by=by, why=row.why, **_raised(row.allocation, given))
     _decided(row, by)
     return allocation
 
@@ -97,6 +119,13 @@ def approve(*, request: AllocationRequest, by: User, answer: str = "", **granted
 def _new(row: AllocationRequest, by: User, given: dict[str, Any]) -> Allocation:
     fields = {"code": _free_code(row.project), "title": row.title, "funding": row.funding, "starts_on": row.starts_on}
     return create_allocation(project=row.project, by=by, qos="", **(fields | given))
+
+
+def _raised(allocation: Allocation, given: dict[str, Any]) -> dict[str, Any]:
+    """What is given of an allocation there is: the rest of it stays, of the other GPU types too."""
+    now = Allocation.objects.get(pk=allocation.pk)
+    merged = {name: getattr(now, name) | (given.get(name) or {}) for name in _BY_TYPE}
+    return {name: value for name, value in given.items() if value not in (None, [], {})} | merged
 
 
 def _free_code(project: Project) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -24,11 +24,13 @@ from audit import trail
 from audit.actions import Action
 from projects import refusals, tables
 from projects.models import Project, ProjectRequest, Request
-from quotas import asking, panels
+from quotas import asking, panels, wishes, words
 from quotas.forms import CommentForm, DecisionForm, RequestForm, blame
-from quotas.models import Allocation, AllocationRequest
+from quotas.models import Allocation, AllocationRequest, Kind
 from quotas.services import requests
 from quotas.views.one import rights
+
+AMOUNTS = AllocationRequest.AMOUNTS
 
 
 @login_required
@@ -43,14 +45,24 @@ def ask(request: SignedInRequest, code: str) -> HttpResponse:
     form = RequestForm(request.POST or None, initial=initial, allocations=known, project=project)
     if request.method == "POST" and form.is_valid():
         try:
-            row = requests.ask(project=project, by=request.user, **form.cleaned_data)
+            row = requests.ask(project=project, by=request.user, **form.gathered())
         except ValidationError as error:
             blame(form, error)
         else:
             messages.success(request, _("Asked for. A cluster administrator looks at it; the answer stands here."))
             return redirect("allocations:request", code, row.pk)
-    context = {"form": form, "project": project, "lines": lines}
+    context = {"form": form, "project": project, "lines": lines} | _present(form, lines)
     return render(request, "quotas/ask.html", context, status=422 if form.is_bound else 200)
+
+
+def _present(form: RequestForm, lines: Sequence[panels.Panel]) -> dict[str, Any]:
+    """What the amounts typed are the larger ones of, and what it gives; nothing of a new allocation."""
+    line = asking.chosen(lines, str(form["allocation"].value() or ""))
+    if line is None or form["kind"].value() == Kind.NEW:
+        return {"now": None}
+    row = line.allocation
+    present = wishes.lines(AllocationRequest(project=row.project, allocation=row), form.types)
+    return {"now": row, "present": [one for one in present if one.now]}
 
 
 def fetch(request: SignedInRequest, permission: Permission, code: str, pk: UUID) -> Any:
@@ -75,7 +87,7 @@ def page(
     """The page of a request read by `fetch`, with a form as somebody sent it where that was not possible."""
     lines = panels.panels(Allocation.objects.filter(pk=row.allocation_id)) if row.allocation_id else []
     context: dict[str, Any] = {
-        "one": row, "project": row.project, "line": lines[0] if lines else None,
+        "one": row, "project": row.project, "line": lines[0] if lines else None, "asked": wishes.asked(row),
         "comments": row.comments.select_related("by"), "form": form or CommentForm(),
         "decision": decision or DecisionForm(asked=row), "may_decide": row.may_operate and row.is_open,
         "may_withdraw": row.may_ask and row.is_open, "may_comment": row.may_operate or row.may_ask,
@@ -117,8 +129,9 @@ def requests_csv(request: SignedInRequest) -> StreamingHttpResponse:
         raise NotFound(Permission.PROJECT_MANAGE, "quotas.allocationrequest", {})
     trail.record(Action.REPORT_READ, by=request.user, table="requests")
     head = [
-        _("project"), _("what"), _("title"), _("allocation"), _("GPUs at once"), _("GPU-hours"), _("from"), _("until"),
-        _("asked by"), _("asked at"), _("justification"), _("state"), _("decided by"), _("decided at"), _("answer"),
+        _("project"), _("what"), _("title"), _("allocation"), *(str(words.LIMITS[name]) for name in AMOUNTS), _("from"),
+        _("until"), _("asked by"), _("asked at"), _("justification"), _("state"), _("decided by"), _("decided at"),
+        _("answer"),
     ]  # fmt: skip
     rows = itertools.chain(map(_project_cells, _all(ProjectRequest)), map(_allocation_cells, _all(AllocationRequest)))
     return tables.response(f"bancada-requests-{timezone.localdate():%Y-%m-%d}.csv", head, rows)
@@ -131,14 +144,22 @@ def _all(model: Any) -> Iterator[Any]:
 
 
 def _project_cells(row: ProjectRequest) -> list[Any]:
-    return [row.code, _("a project"), row.title, "", "", "", "", "", *_talk(row)]
+    return [row.code, _("a project"), row.title, "", *("" for _name in AMOUNTS), "", "", *_talk(row)]
 
 
 def _allocation_cells(row: AllocationRequest) -> list[Any]:
-    hours = None if row.gpu_minutes is None else row.gpu_minutes / 60
     of = row.allocation.title if row.allocation else ""
-    wanted = [row.gpus_at_once, hours, row.starts_on, row.ends_on]
-    return [row.project.code, row.get_kind_display(), row.title, of, *wanted, *_talk(row)]
+    wanted = [_cell(name, getattr(row, name)) for name in AMOUNTS]
+    return [row.project.code, row.get_kind_display(), row.title, of, *wanted, row.starts_on, row.ends_on, *_talk(row)]
+
+
+def _cell(name: str, value: Any) -> Any:
+    """An amount for a table: minutes as hours; by type `a100=10; h100=5`; names of queues."""
+    if isinstance(value, dict):
+        return "; ".join(f"{kind}={_cell(name, one)}" for kind, one in sorted(value.items()))
+    if isinstance(value, list):
+        return "; ".join(value)
+    return round(value / 60, 2) if value is not None and "minutes" in name else value
 
 
 def _talk(row: Request) -> list[Any]:
