@@ -277,13 +277,29 @@ def _hold(intent: Intent) -> str:
         return "not in Slurm"
     record = same_job(handover)
     if record is None or "PENDING" not in record.states:
-        return "does not wait"
+        return _not_held(intent, job)
+    _tell_of_holding(intent, job, record.job_id)
     slurm_door.accounts().hold_any(record.job_id)
     after = same_job(handover)
     if after is not None:
         observe(handover, after)
-    trail.record(Action.JOB_HELD, about=job, project=job.project, slurm_job_id=record.job_id)
     return "held"
+
+
+@transaction.atomic
+def _not_held(intent: Intent, job: Job) -> str:
+    """It began, or ended, in between."""
+    if intent.detail.get("told"):
+        trail.record(Action.JOB_HELD, about=job, project=job.project, outcome=Outcome.FAILED, why="does not wait")
+    return "does not wait"
+
+
+@transaction.atomic
+def _tell_of_holding(intent: Intent, job: Job, number: int) -> None:
+    """Before it is done, for Slurm shares no transaction: whoever dies in between has told, and the intent goes on."""
+    if not intent.detail.get("told"):
+        trail.record(Action.JOB_HELD, about=job, project=job.project, slurm_job_id=number)
+        Intent.objects.filter(pk=intent.pk).update(detail=intent.detail | {"told": True})
 
 
 _ACTS: dict[IntentKind, Callable[[Intent], str]] = {

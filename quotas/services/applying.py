@@ -145,7 +145,7 @@ def _save(project: Project, result: _Result, looked: dict[str, Any], error: str)
         row.change_applied, row.digest, row.applied_at = project.change, digest(result.goal), now
     row.ticks, row.looked_at = looked, now
     row.save()
-    lines = [seen.step_line(step) for step in result.steps]
+    lines = [seen.in_trail(seen.step_line(step)) for step in result.steps]
     if lines and not row.error:
         trail.record(Action.LIMITS_APPLIED, about=project, project=project, steps=lines)
     if row.error and row.error != told:

@@ -12,6 +12,7 @@ from audit.actions import Action
 from projects.models import Project
 from projects.services import lock, touched
 from quotas.models import Allocation, Enforcement
+from quotas.services import seen
 from quotas.services.allocations import LIMITS, change_allocation
 
 
@@ -25,7 +26,8 @@ def restore(*, project: Project, by: User) -> int:
     lines = _lines(project)
     lock(project)
     touched(project)
-    trail.record(Action.DRIFT_RESTORED, by=by, about=project, project=project, differences=lines)
+    told = [seen.in_trail(line) for line in lines]
+    trail.record(Action.DRIFT_RESTORED, by=by, about=project, project=project, differences=told)
     return len(lines)
 
 

@@ -15,6 +15,7 @@ from accounts.models import User
 from projects.models import Project
 from quotas.models import Allocation, Hold
 from quotas.services.limits import STILL_HELD, OverAllocation, Wish, check
+from quotas.services.refusing import Ends
 
 
 class NoAllocation(Exception):
@@ -60,28 +61,29 @@ def balance(allocation: Allocation) -> Balance:
 
 def hold(
     *, allocation: Allocation, reference: str, gpus: int, minutes: int, gpu_type: str = "", partition: str = "",
-    user: User | None = None, tasks: int = 1, at_once: int = 1,
+    user: User | None = None, tasks: int = 1, at_once: int = 1, ends: Ends | None = None,
 ) -> Hold:  # fmt: skip
     """Commit a job's largest possible use; raises OverAllocation with the limit named. Once per reference.
 
     Of an array, GPUs and minutes are one task's: the hours of all its tasks are held, and the GPUs of `at_once`.
+    `ends` says of references when those that run must have ended: a refusal tells.
     """
     return hold_all(
         allocation=allocation, references=[reference], gpus=gpus, minutes=minutes, gpu_type=gpu_type,
-        partition=partition, user=user, tasks=tasks, at_once=at_once,
+        partition=partition, user=user, tasks=tasks, at_once=at_once, ends=ends,
     )[0]  # fmt: skip
 
 
 @transaction.atomic
 def hold_all(
     *, allocation: Allocation, references: Sequence[str], gpus: int, minutes: int, gpu_type: str = "",
-    partition: str = "", user: User | None = None, tasks: int = 1, at_once: int = 1,
+    partition: str = "", user: User | None = None, tasks: int = 1, at_once: int = 1, ends: Ends | None = None,
 ) -> list[Hold]:  # fmt: skip
     """The same for several jobs that ask for the same: all fit together, or none is held.
 
     Last in a transaction: whoever else spends this allocation waits from here to its end.
     """
-    wish = Wish(gpus, minutes, gpu_type=gpu_type, partition=partition, user=user, jobs=len(references), tasks=tasks)
+    wish = Wish(gpus, minutes, gpu_type, partition, user, len(references), tasks, ends)
     row = _locked(allocation.pk) if _counts(allocation, gpus) else allocation
     check(row, wish)
     held = [

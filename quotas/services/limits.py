@@ -6,29 +6,24 @@ import dataclasses
 
 from django.db.models import F, QuerySet, Sum
 from django.db.models.functions import Greatest
-from django.utils import timezone
-from django.utils.formats import date_format
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from accounts.models import User
 from quotas.models import Allocation, Hold, Share, Usage
+from quotas.services.refusing import (
+    Ends,
+    Facts,
+    OverAllocation,
+    frees_at,
+    holders,
+    named,
+    over,
+    when_hours,
+    when_places,
+)
 
 # what a job under way may still use beyond what is booked of it already
 STILL_HELD = Greatest(F("gpu_minutes") - F("used_gpu_minutes"), 0)
-SHOWN = 3  # people named in a refusal
-# who can do something about it
-PI = gettext_lazy("The PI or a manager of the project can raise your share.")
-OPERATOR = gettext_lazy("The PI can ask the cluster administrator for more.")
-
-
-class OverAllocation(Exception):
-    """The request does not fit; `limit` names which limit of the allocation stands in the way."""
-
-    def __init__(self, limit: str, message: str) -> None:
-        super().__init__(message)
-        self.limit = limit
-        self.place: int | None = None  # of a batch: which job is the first that does not fit
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -42,6 +37,7 @@ class Wish:
     user: User | None = None
     jobs: int = 1
     tasks: int = 1  # of each job
+    ends: Ends | None = None  # when running jobs must have ended
 
     @property
     def gpu_minutes(self) -> int:
@@ -57,10 +53,10 @@ class Wish:
 def check(allocation: Allocation, wish: Wish) -> None:
     """Raises OverAllocation for the first limit in the way."""
     if allocation.partitions and wish.partition and wish.partition not in allocation.partitions:
-        names = ", ".join(allocation.partitions)
-        raise _over("partition", _("The allocation is for the queues %(names)s.") % {"names": names}, OPERATOR)
+        words = _("The allocation is for the queues %(names)s.") % {"names": ", ".join(allocation.partitions)}
+        raise over("partition", words, allocation, Facts(None, None))
     _at_once(allocation, wish)
-    _longest(allocation.longest_minutes, wish.minutes, OPERATOR)
+    _longest(allocation, wish)
     _jobs(allocation, wish)
     _hours(allocation, wish)
     if allocation.is_shared and wish.user is not None:
@@ -69,25 +65,24 @@ def check(allocation: Allocation, wish: Wish) -> None:
             _share(allocation, share, wish)
 
 
-def _over(limit: str, message: str, cure: object) -> OverAllocation:
-    return OverAllocation(limit, f"{message} {cure}")
-
-
 def _at_once(allocation: Allocation, wish: Wish) -> None:
     most = allocation.gpus_at_once
     if most is not None and wish.gpus > most:
         words = _("The job asks for %(asked)d GPUs; the allocation gives at most %(n)d GPUs at once.")
-        raise _over("gpus_at_once", words % {"asked": wish.gpus, "n": most}, OPERATOR)
+        raise over("gpus_at_once", words % {"asked": wish.gpus, "n": most}, allocation, Facts(most, wish.gpus))
     most = allocation.gpus_by_type.get(wish.gpu_type)
     if most is not None and wish.gpus > most:
         words = _("The job asks for %(asked)d GPUs; the allocation gives at most %(n)d of the type %(type)s at once.")
-        raise _over("gpus_at_once", words % {"asked": wish.gpus, "n": most, "type": wish.gpu_type}, OPERATOR)
+        words %= {"asked": wish.gpus, "n": most, "type": wish.gpu_type}
+        raise over("gpus_at_once", words, allocation, Facts(most, wish.gpus))
 
 
-def _longest(most: int | None, minutes: int, cure: object) -> None:
-    if most is not None and minutes > most:
-        words = _("The allocation lets a job run for at most %(n)d minutes.")
-        raise _over("longest_minutes", words % {"n": most}, cure)
+def _longest(allocation: Allocation, wish: Wish) -> None:
+    most = allocation.longest_minutes
+    if most is not None and wish.minutes > most:
+        words = _("The job asks for %(asked)d minutes; the allocation lets a job run for at most %(n)d minutes.")
+        words %= {"asked": wish.minutes, "n": most}
+        raise over("longest_minutes", words, allocation, Facts(most, wish.minutes))
 
 
 def _jobs(allocation: Allocation, wish: Wish) -> None:
@@ -96,9 +91,11 @@ def _jobs(allocation: Allocation, wish: Wish) -> None:
         return
     now = _entries(allocation.holds.filter(released_at=None))
     if now + wish.entries > most:
+        people, moment = holders(allocation, Sum("tasks")), frees_at(allocation, wish.ends)
         words = _("The allocation lets %(n)d jobs be queued and running, and %(now)d are: %(who)s.")
-        facts = {"n": most, "now": now, "who": _holders(allocation, Sum("tasks"))}
-        raise _over("jobs_submitted", words % facts + " " + _("A place is free when one of them ends."), OPERATOR)
+        words %= {"n": most, "now": now, "who": named(people)}
+        facts = Facts(most, wish.entries, committed=now, people=people, frees_at=moment)
+        raise over("jobs_submitted", f"{words} {when_places(moment)}", allocation, facts)
 
 
 def _hours(allocation: Allocation, wish: Wish) -> None:
@@ -116,35 +113,69 @@ def _fits(allocation: Allocation, wish: Wish, most: int, *, used: int, gpu_type:
     free = max(0, most - used - committed)
     if wish.gpu_minutes <= free:
         return
+    people, moment = holders(allocation, Sum(STILL_HELD)), frees_at(allocation, wish.ends)
     words = _(
         "The job may use %(asked).1f GPU-hours; %(free).1f of the allocation's %(all).1f are free: %(used).1f used, "
         "%(committed).1f committed by jobs under way (%(who)s)."
     )
-    facts = {
-        "asked": wish.gpu_minutes / 60, "free": free / 60, "all": most / 60, "used": used / 60,
-        "committed": committed / 60, "who": _holders(allocation, Sum("gpu_minutes") / 60),
-    }  # fmt: skip
-    raise _over("gpu_minutes", f"{words % facts} {_when(allocation)}", OPERATOR)
+    words %= _in_hours(wish, most, used, committed, free) | {"who": named(people, 60)}
+    facts = Facts(most, wish.gpu_minutes, used, committed, people, moment, allocation.ends_on)
+    raise over("gpu_minutes", f"{words} {when_hours(allocation, moment)}", allocation, facts)
+
+
+def _in_hours(wish: Wish, most: int, used: int, committed: int, free: int) -> dict[str, float]:
+    figures = {"asked": wish.gpu_minutes, "all": most, "used": used, "committed": committed, "free": free}
+    return {name: minutes / 60 for name, minutes in figures.items()}
 
 
 def _share(allocation: Allocation, share: Share, wish: Wish) -> None:
-    mine = allocation.holds.filter(released_at=None, user=share.user)
-    if share.gpus_at_once is not None and wish.gpus > share.gpus_at_once:
-        words = _("Your share of the allocation is %(n)d GPUs at once.")
-        raise _over("gpus_at_once", words % {"n": share.gpus_at_once}, PI)
-    if share.longest_minutes is not None and wish.minutes > share.longest_minutes:
-        words = _("Your share of the allocation lets a job run for at most %(n)d minutes.")
-        raise _over("longest_minutes", words % {"n": share.longest_minutes}, PI)
-    if share.jobs_submitted is not None and _entries(mine) + wish.entries > share.jobs_submitted:
-        words = _("Your share of the allocation is %(n)d jobs queued and running, and you have them.")
-        raise _over("jobs_submitted", words % {"n": share.jobs_submitted}, PI)
+    _share_of_job(allocation, share, wish)
+    if share.jobs_submitted is not None:
+        _share_of_places(allocation, share, wish, share.jobs_submitted)
     if share.gpu_minutes is not None and wish.gpus:
-        used = used_minutes(allocation, user=share.user) + held_minutes(allocation, user=share.user)
-        free = max(0, share.gpu_minutes - used)
-        if wish.gpu_minutes > free:
-            words = _("The job may use %(asked).1f GPU-hours; %(free).1f of your share's %(all).1f are free.")
-            facts = {"asked": wish.gpu_minutes / 60, "free": free / 60, "all": share.gpu_minutes / 60}
-            raise _over("gpu_minutes", words % facts, PI)
+        _share_of_hours(allocation, share, wish, share.gpu_minutes)
+
+
+def _share_of_job(allocation: Allocation, share: Share, wish: Wish) -> None:
+    most = share.gpus_at_once
+    if most is not None and wish.gpus > most:
+        words = _("The job asks for %(asked)d GPUs; your share of the allocation is at most %(n)d GPUs at once.")
+        words %= {"asked": wish.gpus, "n": most}
+        raise over("gpus_at_once", words, allocation, Facts(most, wish.gpus, raised_by="project"))
+    most = share.longest_minutes
+    if most is not None and wish.minutes > most:
+        words = _(
+            "The job asks for %(asked)d minutes; your share of the allocation lets a job run for at most %(n)d minutes."
+        )
+        words %= {"asked": wish.minutes, "n": most}
+        raise over("longest_minutes", words, allocation, Facts(most, wish.minutes, raised_by="project"))
+
+
+def _share_of_places(allocation: Allocation, share: Share, wish: Wish, most: int) -> None:
+    now = _entries(allocation.holds.filter(released_at=None, user=share.user))
+    if now + wish.entries <= most:
+        return
+    moment = frees_at(allocation, wish.ends, share.user)
+    words = _("Your share of the allocation is %(n)d jobs queued and running, and you have %(now)d.")
+    words %= {"n": most, "now": now}
+    facts = Facts(most, wish.entries, 0, now, [(share.user.username, now)], moment, None, "project")
+    raise over("jobs_submitted", f"{words} {when_places(moment)}", allocation, facts)
+
+
+def _share_of_hours(allocation: Allocation, share: Share, wish: Wish, most: int) -> None:
+    used, committed = used_minutes(allocation, user=share.user), held_minutes(allocation, user=share.user)
+    free = max(0, most - used - committed)
+    if wish.gpu_minutes <= free:
+        return
+    moment = frees_at(allocation, wish.ends, share.user)
+    words = _(
+        "The job may use %(asked).1f GPU-hours; %(free).1f of your share's %(all).1f are free: %(used).1f used, "
+        "%(committed).1f committed by your jobs under way."
+    )
+    words %= _in_hours(wish, most, used, committed, free)
+    people = [(share.user.username, committed)]
+    facts = Facts(most, wish.gpu_minutes, used, committed, people, moment, allocation.ends_on, "project")
+    raise over("gpu_minutes", f"{words} {when_hours(allocation, moment)}", allocation, facts)
 
 
 def _entries(holds: QuerySet[Hold]) -> int:
@@ -173,14 +204,4 @@ def within(allocation: Allocation) -> QuerySet[Usage]:
     return rows.filter(day__lte=allocation.ends_on) if allocation.ends_on else rows
 
 
-def _holders(allocation: Allocation, amount: object) -> str:
-    """The people who hold most, e.g. "ana 12, davi 3"."""
-    rows = allocation.holds.filter(released_at=None).values("user__username").annotate(n=amount).order_by("-n")
-    return ", ".join(f"{row['user__username'] or '–'} {row['n'] or 0:.0f}" for row in rows[:SHOWN]) or _("nobody")
-
-
-def _when(allocation: Allocation) -> str:
-    if allocation.ends_on is None or allocation.ends_on < timezone.now().date():
-        return _("Hours are free again as jobs end early.")
-    day = date_format(allocation.ends_on, "SHORT_DATE_FORMAT")
-    return _("Hours are free again as jobs end early; the period ends on %(day)s.") % {"day": day}
+__all__ = ["STILL_HELD", "OverAllocation", "Wish", "check", "held_minutes", "used_minutes", "within"]

@@ -15,7 +15,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from audit import trail
-from audit.actions import Action
+from audit.actions import Action, Outcome
 from cluster import slurm_door
 from projects.models import Project
 from quotas.models import Enforcement
@@ -24,7 +24,7 @@ from quotas.services.alone import alone
 from quotas.services.wanted import digest, parts, wanted
 from slurm.books import Books
 from slurm.contract import SlurmError
-from slurm.plan import Difference, differences, plan
+from slurm.plan import Difference, Plan, differences, plan
 
 log = structlog.get_logger(__name__)
 LOOKED_AT = 50  # projects whose group and folder are looked at in one pass
@@ -56,10 +56,21 @@ def _restore(goal: Books, there: Books) -> Books:
     todo = plan(goal, there, removals=settings.REMOVALS_PER_PASS)
     if not todo.steps:
         return there
-    slurm_door.accounts().carry_out(todo.steps)
-    lines = [seen.step_line(step) for step in todo.steps[:100]]
-    trail.record(Action.DRIFT_RESTORED, steps=lines, count=len(todo.steps), withheld=len(todo.withheld))
+    _tell_of_restoring(todo)
+    try:
+        slurm_door.accounts().carry_out(todo.steps)
+    except SlurmError as error:
+        _tell_of_restoring(todo, outcome=Outcome.FAILED, why=str(error))
+        raise
     return slurm_door.accounts().books(None, sorted(goal.qos))
+
+
+@transaction.atomic
+def _tell_of_restoring(todo: Plan, outcome: Outcome = Outcome.DONE, why: str | None = None) -> None:
+    """Before it is done, for Slurm shares no transaction: whoever dies between has told, and the next pass goes on."""
+    lines = [seen.in_trail(seen.step_line(step)) for step in todo.steps[:100]]
+    withheld = len(todo.withheld)
+    trail.record(Action.DRIFT_RESTORED, outcome=outcome, steps=lines, count=len(todo.steps), withheld=withheld, why=why)
 
 
 def _compare(projects: Sequence[Project], goal: Books, there: Books) -> int:
@@ -101,7 +112,8 @@ def _note(project: Project, row: Enforcement | None, found: Sequence[Difference]
     if (lines, kept) == (row.differences, row.seen):
         return
     if lines and lines != row.differences:
-        trail.record(Action.DRIFT_SEEN, about=project, project=project, differences=lines[:50], count=len(lines))
+        told = [seen.in_trail(line) for line in lines[:50]]
+        trail.record(Action.DRIFT_SEEN, about=project, project=project, differences=told, count=len(lines))
     row.differences, row.seen = lines, kept
     row.save()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from audit import trail
 from projects.models import Project
 from quotas.models import Enforcement
 from slurm.books import Account, Association, Books, Limits, Qos
@@ -77,6 +78,11 @@ def difference_line(one: Difference) -> dict[str, Any]:
         "user": one.user, "partition": one.partition, "qos": one.qos, "field": one.field,
         "wanted": _value(one.wanted), "there": _value(one.there),
     }  # fmt: skip
+
+
+def in_trail(line: dict[str, Any]) -> dict[str, Any]:
+    """A line of either kind for an event: the login is kept beside the trail, and referred to in it."""
+    return line | {"user": trail.Login(line["user"]) if line["user"] else ""}
 
 
 def _value(value: Any) -> Any:

@@ -27,12 +27,10 @@ ALONE = {
     "datasets/services/using.py refused": "a refusal",
     "jobs/services/acting.py _told": "an act on Slurm, which shares no transaction: the intent stands before it",
     "jobs/services/gpus/showing.py note": "a read",
-    "jobs/services/intents.py _hold": "an act on Slurm, which shares no transaction: the intent stands before it and is done again",
     "jobs/services/reading.py download": "a read",
     "jobs/services/reading.py note": "a read",
     "portal/commanding.py record": "before the command runs",
     "portal/denied.py record": "a denial",
-    "quotas/services/reconciling.py _restore": "an act on Slurm, which shares no transaction",
 }
 Where = tuple[str, str]  # path, function
 

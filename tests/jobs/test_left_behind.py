@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from typing import Any
+from unittest import mock
 
 import pytest
 from django.utils import timezone
@@ -62,6 +63,35 @@ def test_hold_keeps_what_waits_from_starting_and_lets_what_runs_finish(bench: Be
     assert job.state == State.HELD
     assert Intent.objects.filter(kind=IntentKind.HOLD).count() == 1
     assert left_behind.follow_memberships(bench.cluster) == 0
+
+
+def test_that_a_job_is_held_is_told_before_whoever_dies_between_and_once(
+    bench: Bench, cluster: fake.Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = waiting(bench, cluster)
+    leave(bench, OnEnd.HOLD)
+    with monkeypatch.context() as patch:
+        patch.setattr(type(cluster.accounts()), "hold_any", mock.Mock(side_effect=KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            intents.carry_out()
+    told = AuditEvent.objects.filter(action=Action.JOB_HELD)
+    assert told.get().subject_id == str(job.pk)
+    Intent.objects.update(next_try_at=timezone.now())
+    assert intents.carry_out() == 1
+    record = cluster.gateway().job(job.slurm_job_id or 0)
+    assert record is not None and record.reason == "JobHeldAdmin" and told.count() == 1
+
+
+def test_a_job_that_began_before_it_was_held_is_told_as_such(
+    bench: Bench, cluster: fake.Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting(bench, cluster)
+    leave(bench, OnEnd.HOLD)
+    Intent.objects.filter(kind=IntentKind.HOLD).update(detail={"told": True})
+    with monkeypatch.context() as patch:
+        patch.setattr(intents, "same_job", lambda _handover: None)
+        assert intents.carry_out() == 1
+    assert AuditEvent.objects.get(action=Action.JOB_HELD).outcome == "failed"
 
 
 def test_finish_touches_nothing(bench: Bench, cluster: fake.Cluster) -> None:

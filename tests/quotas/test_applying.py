@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import json
 from datetime import timedelta
 from typing import Any
+from unittest import mock
 
 import pytest
 from django.db import connection
@@ -150,7 +153,9 @@ def test_drift_is_seen_once_named_and_restored_on_a_change(project: Project, slu
         "wanted": 8,
         "there": 99,
     } in lines
-    assert AuditEvent.objects.filter(action=Action.DRIFT_SEEN).count() == 1
+    event = AuditEvent.objects.get(action=Action.DRIFT_SEEN)
+    assert user.username not in json.dumps(event.detail)  # people are referred to
+    assert {line["user"] for line in event.said["differences"]} == {"", user.username}
     projects.touched(project)
     applying.apply()
     assert slurm.qos[allocation.qos].limits.gpus_at_once == 8 and not slurm.associations[key].is_stopped
@@ -171,6 +176,31 @@ def test_restore_puts_back_and_takes_away_no_more_than_its_cap(
         reconciling.reconcile()
         stopped.append(sum(row.is_stopped for row in slurm.associations.values()))
     assert stopped == [2, 4, 5]
+    told = AuditEvent.objects.filter(action=Action.DRIFT_RESTORED).order_by("pk")
+    assert len(told) == 3 and all(event.outcome == "done" and "guest" not in json.dumps(event.detail) for event in told)
+    assert {line["user"] for event in told for line in event.said["steps"]} == {f"guest{n}" for n in range(5)}
+
+
+@pytest.mark.parametrize("killed", [True, False])
+def test_what_is_put_back_is_told_before_whoever_dies_between(
+    project: Project, slurm: fake.Cluster, settings: Any, monkeypatch: pytest.MonkeyPatch, killed: bool
+) -> None:
+    allocation = make_allocation(project)
+    applying.apply()
+    settings.RECONCILE = "restore"
+    slurm.qos[allocation.qos] = dataclasses.replace(slurm.qos[allocation.qos], limits=Limits(gpus_at_once=99))
+    error: Any = KeyboardInterrupt if killed else Unreachable("slurmdbd is away")
+    with monkeypatch.context() as patch:
+        patch.setattr(type(slurm.accounts()), "carry_out", mock.Mock(side_effect=error))
+        with contextlib.suppress(KeyboardInterrupt):
+            reconciling.reconcile()
+    told = list(
+        AuditEvent.objects.filter(action=Action.DRIFT_RESTORED).values_list("outcome", flat=True).order_by("pk")
+    )
+    assert told == ["done"] if killed else told == ["done", "failed"]
+    assert slurm.qos[allocation.qos].limits.gpus_at_once == 99
+    reconciling.reconcile()
+    assert slurm.qos[allocation.qos].limits.gpus_at_once == 8
 
 
 def test_observe_writes_nothing_and_says_what_it_would(project: Project, slurm: fake.Cluster, settings: Any) -> None:
