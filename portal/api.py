@@ -33,6 +33,7 @@ from datasets.services import NotPermitted
 from files.answers import Refused as FileRefused
 from jobs.api import router as jobs
 from jobs.api_acts import router as job_acts
+from jobs.api_advice import router as job_advice
 from jobs.api_gpus import router as job_gpus
 from jobs.api_importing import router as imports
 from jobs.api_importing import words as dictionary
@@ -96,6 +97,7 @@ api.add_router("/incidents", incidents, auth=manage, tags=["datasets"])
 api.add_router("/differences", differences, auth=manage, tags=["allocations"])
 api.add_router("/jobs", jobs, auth=door(), tags=["jobs"])
 api.add_router("/jobs", job_acts, auth=door(), tags=["jobs"])
+api.add_router("/jobs", job_advice, auth=door(), tags=["jobs"])
 api.add_router("/jobs", job_gpus, auth=door(), tags=["jobs"])
 api.add_router("/jobs", imports, auth=door(), tags=["jobs"])
 api.add_router("/dictionary", dictionary, auth=manage, tags=["jobs"])
@@ -186,7 +188,7 @@ def _bad_spec(request: HttpRequest, error: BadSpec) -> HttpResponse:
 def _over_allocation(request: HttpRequest, error: OverAllocation) -> HttpResponse:
     field = FIELD_OF_LIMIT.get(error.limit, "allocation")
     said = {field if error.place is None else f"jobs.{error.place}.{field}": [str(error)]}
-    return problem(422, str(error), kind="over-allocation", errors=said, limit=error.limit)
+    return problem(422, str(error), kind="over-allocation", errors=said, limit=error.limit, over=error.as_dict())
 
 
 @api.exception_handler(NotPermitted)

@@ -27,6 +27,10 @@ _PROBLEM: dict[str, Any] = {
         "permission": {"type": "string"},
         "scope": {"type": "string"},
         "limit": {"type": "string"},
+        "over": {
+            "type": "object",
+            "description": "Figures: value, asked, used, committed, people, frees_at, period_ends, raised_by.",
+        },
     },
 }
 _ALWAYS = {401: "No valid token or session", 403: "Not allowed", 422: "A field is wrong"}

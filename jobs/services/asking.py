@@ -18,7 +18,7 @@ from cluster.models import Cluster, Partition
 from datasets import services as datasets
 from jobs import bells, specs
 from jobs.models import Intent, IntentKind, Job, Phase
-from jobs.services import data, dependencies, pace, starting, writing
+from jobs.services import data, dependencies, ending, pace, starting, writing
 from jobs.states import State
 from projects.models import Project
 from quotas import services as quotas
@@ -170,7 +170,7 @@ def _write(
     quotas.hold(
         allocation=allocation, reference=str(job.pk), gpus=spec.total_gpus, minutes=spec.time_limit_minutes,
         gpu_type=spec.gpu_type, partition=spec.partition, user=by, tasks=spec.options.tasks,
-        at_once=spec.options.at_once,
+        at_once=spec.options.at_once, ends=ending.ends,
     )  # fmt: skip
     bells.ring(bells.HAND_OVER)
     return job

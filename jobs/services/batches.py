@@ -15,7 +15,7 @@ from audit.actions import Action
 from datasets import services as datasets
 from jobs import bells, specs
 from jobs.models import Job
-from jobs.services import data, dependencies, pace
+from jobs.services import data, dependencies, ending, pace
 from jobs.services.asking import KeyReused, cluster_of, facts, made, may_submit, partitions_of, prepare
 from projects.models import Project
 from quotas import services as quotas
@@ -145,7 +145,7 @@ def _hold(wanted: Sequence[Wanted], jobs: Sequence[Job], by: User) -> None:
             quotas.hold_all(
                 allocation=wanted[places[0]].allocation, references=[str(jobs[place].pk) for place in places],
                 gpus=gpus, minutes=minutes, gpu_type=gpu_type, partition=partition, user=by, tasks=tasks,
-                at_once=at_once,
+                at_once=at_once, ends=ending.ends,
             )  # fmt: skip
         except quotas.OverAllocation as over:
             over.place = places[0]

@@ -1,4 +1,4 @@
-"""What a refusal says: the limit, its value, what is used and by whom, when some of it is free, and who can raise it."""
+"""What a refusal says: the limit, its value, what is used and by whom, when some is free, and who can raise it."""
 
 from __future__ import annotations
 

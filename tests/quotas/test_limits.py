@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 from django.db import connection
-from django.utils import timezone
+from django.utils import timezone, translation
+from django.utils.formats import date_format
 
+from access.roles import Role
 from accounts.models import User
 from projects.models import Project
 from quotas import services as quotas
@@ -46,6 +49,54 @@ def test_places_name_who_has_them(project: Project) -> None:
     ask(allocation, user=user)
     said = refusal(allocation)
     assert said.limit == "jobs_submitted" and "ana" in str(said)
+    assert (said.facts.value, said.facts.committed, said.facts.people) == (1, 1, [("ana", 1)])
+
+
+def test_a_refusal_says_when_the_first_running_job_must_have_ended_and_who_can_raise_it(project: Project) -> None:
+    """Of three jobs the middle one ends first; one waits and says nothing; one's end was due before now."""
+    make_member(project, Role.PI, display_name="Ana Prado")
+    user, now = make_member(project, username="davi"), timezone.now()
+    allocation = make_allocation(project, gpu_minutes=600, jobs_submitted=4)
+    for name in "abcd":
+        ask(allocation, name, user=user, gpus=2, minutes=30)
+    due = {"a": now + timedelta(hours=5), "b": now + timedelta(hours=2), "d": now - timedelta(hours=1)}
+    with translation.override("en"), timezone.override("UTC"):
+        place = refusal(allocation, ends=lambda names: {name: due[name] for name in names if name in due})
+        allocation = quotas.change_allocation(allocation=allocation, by=None, jobs_submitted=None)
+        hours = refusal(allocation, gpus=8, minutes=120, ends=lambda names: {"b": due["b"]})
+        moment = date_format(timezone.localtime(due["b"]), "SHORT_DATETIME_FORMAT")
+    assert place.facts.frees_at == hours.facts.frees_at == due["b"]
+    assert f"by {moment} at the latest" in str(place) and f"ends by {moment} at the latest" in str(hours)
+    assert "The PI (Ana Prado) can ask the cluster administrator for more." in str(hours)
+    facts = hours.as_dict()
+    assert facts["people"] == [{"login": "davi", "amount": 240}] and facts["raised_by"] == "site"
+    assert (facts["value"], facts["asked"], facts["used"], facts["committed"]) == (600, 960, 0, 240)
+    assert facts["period_ends"] == str(allocation.ends_on) and facts["frees_at"] == due["b"].isoformat()
+
+
+def test_a_share_refuses_with_its_own_figures_and_the_persons_own_jobs_alone(project: Project) -> None:
+    make_member(project, Role.PI, display_name="Ana Prado")
+    make_member(project, Role.MANAGER, display_name="Bruno Reis")
+    mine, other, due = make_member(project, username="davi"), make_member(project), timezone.now() + timedelta(hours=1)
+    allocation = make_allocation(project, gpu_minutes=6000)
+    quotas.set_share(allocation=allocation, user=mine, by=None, gpu_minutes=300, jobs_submitted=3)
+    allocation.refresh_from_db()
+    ask(allocation, "mine", user=mine, gpus=2, minutes=60)
+    ask(allocation, "other", user=other, gpus=2, minutes=60)
+    asked: list[str] = []
+
+    def ends(names: Sequence[str]) -> dict[str, datetime]:
+        asked.extend(names)
+        return {"mine": due}
+
+    with translation.override("en"):
+        said = refusal(allocation, user=mine, gpus=4, minutes=60, ends=ends)
+    assert "3.0 of your share's 5.0 are free: 0.0 used, 2.0 committed by your jobs under way." in str(said)
+    assert "The PI or a manager of the project can raise your share: Ana Prado, Bruno Reis." in str(said)
+    assert asked == ["mine"] and said.facts.frees_at == due and said.facts.raised_by == "project"
+    with translation.override("en"):
+        many = refusal(allocation, user=mine, gpus=0, tasks=3)
+    assert "Your share of the allocation is 3 jobs queued and running, and you have 1." in str(many)
 
 
 @pytest.mark.parametrize(
