@@ -47,21 +47,21 @@ class Watcher(AsyncWebsocketConsumer):
         await self._join()
 
     async def _join(self) -> None:
-        """Hear of the job and of the person; Redis may have forgotten it since."""
-        for group in (f"job-{self.watch.job_id}", f"user-{self.watch.user_id}"):
+        """Hear of the job, its datasets and the person; Redis may have forgotten it since."""
+        for group in self.watch.groups:
             await self._quietly(self.channel_layer.group_add(group, self.channel_name))
 
     async def disconnect(self, code: int) -> None:
         """Hear of nothing any more."""
         if self.tasks:
-            for group in (f"job-{self.watch.job_id}", f"user-{self.watch.user_id}"):
+            for group in self.watch.groups:
                 await self._quietly(self.channel_layer.group_discard(group, self.channel_name))
 
     async def look(self, event: dict[str, Any]) -> None:
         """A hint: the job has changed."""
 
     async def rights(self, event: dict[str, Any]) -> None:
-        """A hint: membership, role, session or account has changed."""
+        """A hint: membership, role, session or account has changed, or what a dataset's permission says."""
         await self._check()
 
     async def _ask(self) -> watching.Watch:

@@ -7,6 +7,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
+from accounts import hints
 from accounts.models import User
 from audit import trail
 from audit.actions import Action
@@ -75,6 +76,7 @@ def change(*, dataset: Dataset, by: User | None, **fields: Any) -> Dataset:
         Action.DATASET_CHANGED, by=by, about=row, project=row.project,
         before={name: before[name] for name in after}, after=after,
     )  # fmt: skip
+    hints.dataset_changed(row.code)
     return row
 
 
@@ -141,6 +143,7 @@ def change_steward(*, dataset: Dataset, steward: User, by: User | None, why: str
     row.save(update_fields=["steward"])
     rights.end(row, PartRole.STEWARD)
     rights.begin(row, steward, PartRole.STEWARD, by=by)
+    hints.dataset_changed(row.code)
     trail.record(
         Action.DATASET_STEWARD_CHANGED, by=by, about=row, project=row.project, why=why,
         before=trail.Login(before.username), after=trail.Login(steward.username),

@@ -71,3 +71,4 @@ def tell(grant: Grant) -> None:
         people += Membership.objects.active().filter(project=grant.project_id).values_list("user_id", flat=True)
     for person in filter(None, people):
         hints.rights_changed(person)
+    hints.dataset_changed(grant.dataset.code)

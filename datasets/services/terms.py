@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.db import transaction
 
+from accounts import hints
 from accounts.models import User
 from audit import trail
 from audit.actions import Action
@@ -36,6 +37,7 @@ def put_in_force(*, dataset: Dataset, text: str, by: User | None) -> Terms:
         Action.TERMS_CHANGED, by=by, about=row, project=row.project, number=terms.number, digest=terms.digest,
         before=before.digest if before else None,
     )  # fmt: skip
+    hints.dataset_changed(row.code)
     return terms
 
 

@@ -26,6 +26,12 @@ class Watch:
     user_id: int
     project_id: int
     owner_id: int | None
+    datasets: tuple[str, ...] = ()  # codes
+
+    @property
+    def groups(self) -> list[str]:
+        """Where hints come from: the job, the person, the datasets it uses."""
+        return [f"job-{self.job_id}", f"user-{self.user_id}", *(f"dataset-{code}" for code in self.datasets)]
 
 
 SAME_READING, MOST_NOTED = reading.SAME_READING.total_seconds(), 10_000
@@ -40,7 +46,8 @@ def may(session_key: str, pk: str | UUID, permission: Permission) -> Watch:
     job = WATCHED.fetch(user, permission, pk=UUID(str(pk)))
     if permission == Permission.LOG_READ:
         data.may_read(job, cast(User, user))
-    return Watch(job.pk, user.pk or 0, job.project_id, job.owner_id)
+    codes = tuple(one["code"] for one in job.datasets)
+    return Watch(job.pk, user.pk or 0, job.project_id, job.owner_id, codes)
 
 
 def note(session_key: str, watch: Watch) -> None:
