@@ -18,6 +18,7 @@ from datasets.services.using import usable
 from jobs import specs, whole
 from jobs.doors import Doors, held
 from jobs.forms import JobForm, request_of
+from jobs.services import planning
 from jobs.services.asking import partitions_of
 from jobs.services.importing import Finding, drafts
 from jobs.services.importing.brought import Brought
@@ -87,13 +88,24 @@ class Sheet:
 
     def parts(self) -> dict[str, Any]:
         """What is drawn anew while somebody fills in."""
-        lines = reads.spendable(self.project)
+        advice, lines = self.advice(), reads.spendable(self.project)
         code = str(self.form["allocation"].value() or "")
         line = next((one for one in lines if one.allocation.code == code), lines[0] if lines else None)
         return {
-            "form": self.form, "doors": self.doors, "project": self.project, "sheet": self, "allocations": lines,
+            "form": self.form, "doors": self.doors, "project": self.project, "allocations": lines,
+            "advice": advice,
             "slots": self.slots(), "whole": whole.Whole.of(self.raw(), form=self.form, project=self.project, line=line),
         }  # fmt: skip
+
+    def advice(self) -> planning.Advice | None:
+        """Of a request whose fields are all well; what would be refused stands beside its field."""
+        form = self.form
+        if not form.is_bound or not form.is_valid():
+            return None
+        found = planning.advise(spec=form.spec, allocation=form.chosen, project=self.project, by=self.request.user)
+        for field, why in found.refusals:
+            form.add_error(field, why)
+        return found
 
     def slots(self) -> list[BoundField]:
         """The fields below which something can be said."""

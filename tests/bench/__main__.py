@@ -11,10 +11,12 @@ from pathlib import Path
 
 from tests.bench import (
     accepting,
+    advising,
     calls,
     governing,
     gpus,
     latency,
+    lists,
     memory,
     pages,
     peers,
@@ -30,6 +32,7 @@ from tests.bench.place import Place
 NUMBERS: dict[str, Callable[..., Iterator[Figure]]] = {
     "P1": submitting.measure,
     "P3": accepting.measure,
+    "P4": advising.measure,
     "P6": calls.measure,
     "P8": latency.measure,
     "P9": throughput.measure,
@@ -42,6 +45,8 @@ NUMBERS: dict[str, Callable[..., Iterator[Figure]]] = {
     "G2": governing.measure,
     "G4": peers.measure,
     "A1": trail.measure,
+    "L1": lists.newest,
+    "S1": lists.sweep,
 }
 
 

@@ -48,6 +48,7 @@ OPERATIONS = (
     "jobs",
     "submit",
     "submit_batch",
+    "advice",
     "job",
     "log",
     "cancel",
