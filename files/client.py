@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import socket
 from collections.abc import Iterable, Iterator
@@ -10,73 +9,17 @@ from pathlib import Path
 from typing import Any, Self
 
 from files.answers import ANSWERS, Refused
-from files.names import shown
+from files.found import Census, Entry, Found, Listing, Room, Share
+from files.limits import Limit
 from files.wire import ANSWER, DATA, END, MOST, PIECE, QUESTION, REFUSAL, TICKET, BadPacket, Channel, Gone, pack, unpack
 
-__all__ = ["Door", "DoorDown", "Entry", "Listing", "Refused", "Room"]
+__all__ = ["Census", "Door", "DoorDown", "Entry", "Found", "Limit", "Listing", "Refused", "Room", "Share"]
 
 TIMEOUT = 20.0  # seconds of silence after which the file system (or the door) is given up
 
 
 class DoorDown(Exception):
     """The files' door, or the file system behind it, gives no answer. Nothing is known; try again."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Entry:
-    """One entry. kind: d folder, f file, l link, o other; sizes in bytes, mtime in epoch seconds."""
-
-    name: str
-    kind: str
-    size: int
-    mtime: int
-    uid: int
-    mode: int
-    links: int
-
-    @property
-    def is_folder(self) -> bool:
-        """Whether it can be gone into."""
-        return self.kind == "d"
-
-    @property
-    def is_file(self) -> bool:
-        """Whether there are bytes to read."""
-        return self.kind == "f"
-
-    @property
-    def shown(self) -> str:
-        """Its name with what cannot be seen written out."""
-        return shown(self.name)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Listing:
-    """Some of a folder's entries; `total` of them there are, and more where it is `cut`."""
-
-    entries: list[Entry]
-    total: int
-    cut: bool
-    may_write: bool
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Found:
-    """What a walk found: the newest, and how many there are with how many bytes; `cut`: at least so many."""
-
-    entries: list[Entry]
-    count: int
-    bytes: int
-    cut: bool
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Room:
-    """Bytes free and in all on the file system, and files that may still be made."""
-
-    free: int
-    total: int
-    files: int
 
 
 class Door:
@@ -139,8 +82,20 @@ class Door:
 
     def room(self, path: str = "") -> Room:
         """Room on the file system."""
+        return self.bounds(path)[0]
+
+    def bounds(self, path: str = "") -> tuple[Room, list[Limit]]:
+        """Room on the file system, and what it allows the person and the folder's group."""
         head = self._ask("space", path=path)
-        return Room(int(head["free"]), int(head["total"]), int(head["files"]))
+        room = Room(int(head["free"]), int(head["total"]), int(head["files"]))
+        return room, [Limit(*one) for one in head["limits"]]
+
+    def census(self, path: str = "", *, since: int) -> Census:
+        """Whose is how much beneath a folder, and how much of it changed since then (epoch seconds)."""
+        head = self._ask("census", path=path, since=since)
+        shares = [Share(*one) for one in head["shares"]]
+        limits = [Limit(*one) for one in head["limits"]]
+        return Census(shares, bool(head["cut"]), limits, Room(*head["room"]))
 
     def make(self, path: str, *, parents: bool = False) -> int:
         """Make a folder; gives how many were made."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import heapq
 import os
 import stat
@@ -9,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from files import limits
 from files.answers import Refused, of
 from files.beneath import Root
 from files.names import MAX_DEPTH, PART
@@ -121,11 +123,13 @@ def pieces(file: int, offset: int, limit: int) -> Iterator[bytes]:
 
 
 def send_space(channel: Channel, root: Root, uid: int, asked: dict[str, Any]) -> None:
-    """Room on the file system the folder lies on, for people who are not root."""
+    """Room on the file system the folder lies on, for people who are not root, and what it allows them."""
     with root.folder(asked["path"]) as folder:
         room = os.fstatvfs(folder)
+        bounds = limits.of_folder(folder, uid, os.fstat(folder).st_gid)
     size = room.f_frsize
-    channel.send(ANSWER, pack({"free": room.f_bavail * size, "total": room.f_blocks * size, "files": room.f_favail}))
+    told = {"free": room.f_bavail * size, "total": room.f_blocks * size, "files": room.f_favail}
+    channel.send(ANSWER, pack(told | {"limits": [list(dataclasses.astuple(one)) for one in bounds]}))
 
 
 def send_walk(channel: Channel, root: Root, uid: int, asked: dict[str, Any]) -> None:

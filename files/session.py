@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from files import changing, looking, taring, unpacking, uploading
+from files import changing, counting, looking, taring, unpacking, uploading
 from files.answers import Refused
 from files.beneath import Root
 from files.names import BadName
@@ -26,6 +26,7 @@ ACTS: dict[str, Act] = {
     "tar": taring.send_tar,
     "walk": looking.send_walk,
     "space": looking.send_space,
+    "census": counting.send_census,
     "make": changing.make,
     "rename": changing.rename,
     "delete": changing.delete,

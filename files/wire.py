@@ -23,6 +23,7 @@ QUESTIONS: dict[str, dict[str, type]] = {
     "tar": {"path": str},
     "walk": {"path": str, "uid": int, "since": int, "until": int, "endings": str, "limit": int},
     "space": {"path": str},
+    "census": {"path": str, "since": int},
     "make": {"path": str, "parents": bool},
     "begin": {"path": str, "id": str, "size": int, "overwrite": bool},
     "piece": {"path": str, "id": str, "offset": int, "size": int, "digest": str},

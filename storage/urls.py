@@ -8,6 +8,7 @@ app_name = "files"
 urlpatterns = [
     path("<slug:code>/files", browsing.folder, name="folder"),
     path("<slug:code>/files/use", browsing.use, name="use"),
+    path("<slug:code>/files/storage", browsing.storage, name="storage"),
     path("<slug:code>/files/image", browsing.image, name="image"),
     path("<slug:code>/files/download", browsing.download, name="download"),
     path("<slug:code>/files/upload", changing.upload, name="upload"),

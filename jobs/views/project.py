@@ -34,6 +34,7 @@ RECENT = 12
 # what the pages of a project ask whether a person may do it
 MAY = {
     "may_submit": Permission.JOB_SUBMIT,
+    "may_read": Permission.LOG_READ,
     "may_audit": Permission.TRAIL_READ,
     "may_manage": Permission.MEMBER_MANAGE,
     "may_lead": Permission.PROJECT_LEAD,

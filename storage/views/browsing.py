@@ -22,7 +22,7 @@ from projects.models import Project
 from storage.previews import image_type, is_checkpoint, preview
 from storage.reaching import above, address, asked, join, query
 from storage.sending import asked_range, attachment, closed, ranged
-from storage.services import looking
+from storage.services import looking, space
 from storage.views import telling
 
 ROWS = 200
@@ -121,6 +121,17 @@ def use(request: SignedInRequest, code: str) -> HttpResponse:
     found = looking.use(project=project, by=request.user)
     olds = [row(project, one.name, one, {}) for one in found.old.entries]
     return render(request, "storage/_use.html", {"use": found, "olds": olds, "days": looking.OLD})
+
+
+@login_required
+@require_safe
+@telling.page
+def storage(request: SignedInRequest, code: str) -> HttpResponse:
+    """The storage of a project: a part of its page."""
+    project = looking.fetch(request.user, code)
+    found = space.of_project(project=project, by=request.user)
+    context = {"project": project, "space": found, "people": found.people[: space.SHOWN]}
+    return render(request, "storage/_space.html", context)
 
 
 @login_required

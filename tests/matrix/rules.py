@@ -648,6 +648,7 @@ API = [
     *api("/jobs/{pk}/acts", "POST", "job_view", "", 202, scope="submit", pk="job", body={"act": "unstar"}),
     *api("/jobs/{pk}/why", "GET", "job_view", pk="job"),
     *api("/jobs/{pk}/manifest", "GET", "job_view", "log_read", pk="job"),
+    *api("/jobs/{pk}/report", "GET", "job_view", "log_read", pk="job"),
     *api("/jobs/{pk}/label", "PATCH", "job_view", "job_cancel", scope="submit", pk="job", body={"note": "x"}),
     *api("/jobs/{pk}/cancel", "POST", "job_view", "job_cancel", 202, scope="submit", pk="job"),
     *api("/cluster", "GET", SIGNED_IN),

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from files.answers import Refused
-from files.client import Entry, Found, Listing, Room
+from files.client import Census, Entry, Found, Limit, Listing, Room, Share
 from files.names import check_new, parts
 
 
@@ -50,6 +50,12 @@ class FakeDoor:
 
     def room(self, path: str = "") -> Room:
         return Room(10**9, 10**10, 1000)
+
+    def bounds(self, path: str = "") -> tuple[Room, list[Limit]]:
+        return self.room(path), []
+
+    def census(self, path: str = "", *, since: int) -> Census:
+        return Census([Share(20001, 1, len(self._data), 0)], False, [], self.room(path))
 
     def make(self, path: str, *, parents: bool = False) -> int:
         self._new(path)
