@@ -54,7 +54,7 @@ def test_the_page_says_what_lies_there_whose_and_who_grows(room: Place) -> None:
     assert "Written in the last 7 days: 2.8 KB." in text
     assert f"Most of it by {room.ana.name}: 2.0 KB." in text
     assert text.index(room.ana.name) < text.rindex(room.beto.name)
-    assert "quota" not in text
+    assert "storage limit" not in text
 
 
 def test_a_quota_that_is_nearly_used_up_is_said(room: Place, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,9 +77,9 @@ def test_a_quota_that_is_nearly_used_up_is_said(room: Place, monkeypatch: pytest
     text = " ".join(
         signed_in(room.ana).get(PAGE, HTTP_ACCEPT_LANGUAGE="en").content.decode().replace("\xa0", " ").split()
     )
-    assert "quota of the group <b>88.5 GB of 93.1 GB</b>" in text
+    assert "storage limit of the group <b>88.5 GB of 93.1 GB</b>" in text
     assert "7 of 1,000 files" in text
-    assert text.count("nearly used up") == 1
+    assert text.count("nearly reached") == 1
     assert "system" in text
 
 
