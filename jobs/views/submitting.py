@@ -67,7 +67,9 @@ class Sheet:
     def raw(self) -> dict[str, Any]:
         """The request its fields make, as far as they make one."""
         values = {name: self.form[name].value() for name in self.form.fields}
-        raw, _wrong = request_of({name: "" if one is None else one for name, one in values.items()}, preset="")
+        raw, _wrong = request_of(
+            {name: "" if one is None else one for name, one in values.items()}, preset=self.doors.name
+        )
         return self.doors.request(raw)
 
     def context(self) -> dict[str, Any]:
@@ -147,6 +149,7 @@ def sheet(request: SignedInRequest, initial: dict[str, Any]) -> Sheet | None:
     if doors.refusal:
         messages.error(request, doors.refusal)
     act = data.get("act", "") if request.method == "POST" else ""
+    act = LOOK if "look" in request.GET else act  # htmx sends the button pressed last along with every look
     return Sheet(request, project, theirs, doors, _form(request, data, doors, initial, act), act)
 
 

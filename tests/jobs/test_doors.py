@@ -153,7 +153,7 @@ def test_both_doors_show_one_request_and_switching_loses_nothing(client: Client,
     at_preset = page.head
     typed = {name: page.sent[name] for name in ("name", "gpus", "memory_gb", "time_limit_minutes")}
     page.press("script")
-    assert typed.items() <= page.sent.items() and page.head == re.sub("#BANCADA preset=.*\n", "", at_preset)
+    assert typed.items() <= page.sent.items() and page.head == re.sub("\n#BANCADA preset=.*", "", at_preset)
     assert page.sent["nodes"] == "1" and page.sent["script"] == "#!/bin/bash\necho preset\n"
     page.press("preset")
     assert typed.items() <= page.sent.items() and page.head == at_preset
