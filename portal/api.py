@@ -37,6 +37,7 @@ from jobs.api_advice import router as job_advice
 from jobs.api_gpus import router as job_gpus
 from jobs.api_importing import router as imports
 from jobs.api_importing import words as dictionary
+from jobs.api_report import router as job_report
 from jobs.api_standing import router as standings
 from jobs.services import AlreadyOver, KeyReused, NotNow
 from jobs.services.acts import NotPossible
@@ -99,6 +100,7 @@ api.add_router("/jobs", jobs, auth=door(), tags=["jobs"])
 api.add_router("/jobs", job_acts, auth=door(), tags=["jobs"])
 api.add_router("/jobs", job_advice, auth=door(), tags=["jobs"])
 api.add_router("/jobs", job_gpus, auth=door(), tags=["jobs"])
+api.add_router("/jobs", job_report, auth=door(), tags=["jobs"])
 api.add_router("/jobs", imports, auth=door(), tags=["jobs"])
 api.add_router("/dictionary", dictionary, auth=manage, tags=["jobs"])
 api.add_router("/presets", presets, auth=door(), tags=["jobs"])

@@ -94,7 +94,8 @@ def _why(portal: Portal, options: argparse.Namespace) -> None:
 def _report(portal: Portal, options: argparse.Namespace) -> None:
     answer = portal.job(options.job)
     gpus = portal.get(f"/jobs/{answer['id']}/gpus/summary") if answer["gpus"] else None
-    _print(options, {"job": answer, "gpus": gpus}, show.report(answer, gpus))
+    after = portal.get(f"/jobs/{answer['id']}/report") if answer["ended_at"] else None
+    _print(options, {"job": answer, "gpus": gpus, "after": after}, show.report(answer, gpus, after))
 
 
 def _allocations(portal: Portal, options: argparse.Namespace) -> None:

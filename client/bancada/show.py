@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 _JOB = (
@@ -96,8 +96,8 @@ def why(row: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def report(row: Mapping[str, Any], gpus: Mapping[str, Any] | None) -> str:
-    """A job, its tasks where it is an array, and what its GPUs did."""
+def report(row: Mapping[str, Any], gpus: Mapping[str, Any] | None, after: Mapping[str, Any] | None = None) -> str:
+    """A job, its tasks where it is an array, what its GPUs did, and what is told once it is over."""
     lines = [job(row)]
     if row["task_counts"]:
         lines.append(
@@ -107,7 +107,33 @@ def report(row: Mapping[str, Any], gpus: Mapping[str, Any] | None) -> str:
         used = "not known" if gpus["active_hours"] is None else f"{gpus['active_hours']:.2f}"
         lines.append(f"{'GPU-hours':>21}  {gpus['gpu_hours']:.2f}, active: {used}")
         lines += [f"{'':>21}  {plain(said)}" for said in gpus["advice"]]
-    return "\n".join(lines)
+    return "\n".join([*lines, *_after(after)])
+
+
+def _after(told: Mapping[str, Any] | None) -> Iterator[str]:
+    """Used against asked, then what the output shows with the lines that show it, then advice."""
+    used = told["used"] if told else None
+    if told is None:
+        return
+    if used:
+        limit = "" if used["limit_seconds"] is None else f" of {used['limit_seconds'] / 60:.0f}"
+        yield f"{'minutes used':>21}  {used['seconds'] / 60:.1f}{limit}"
+    if used and used["cpus_used"] is not None:
+        yield f"{'CPUs busy':>21}  {used['cpus_used']:.1f} of {used['cpus']}"
+    if used and used["peak_memory_mb"] is not None:
+        yield f"{'memory, peak':>21}  {used['peak_memory_mb'] / 1024:.1f} of {used['memory_mb'] / 1024:.1f} GB"
+    if told["killed"]:
+        yield f"{'killed':>21}  {plain(told['killed'])}"
+    for one in told["findings"]:
+        yield f"{'found':>21}  {plain(one['sentence'])} {plain(one['hint'])}"
+        yield f"{_place(one):>21}  {plain(one['text'])}"
+    if told["traceback"]:
+        yield f"{'first traceback':>21}  {_place(told['traceback'])}"
+    yield from (f"{'next time':>21}  {plain(said)}" for said in told["advice"])
+
+
+def _place(one: Mapping[str, Any]) -> str:
+    return one["stream"] if one["line"] is None else f"{one['stream']}, line {one['line']}"
 
 
 def allocations(rows: Iterable[Mapping[str, Any]]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ import httpx
 import pytest
 from django.core.signals import request_finished, request_started
 from django.db import close_old_connections
+from django.utils import timezone
 
-from jobs.models import Job, Phase
+from jobs.models import Job, Phase, Report, Run
 from jobs.services import reading
 from jobs.states import State
 from logs.chunks import Chunk
@@ -257,6 +259,27 @@ def test_an_sbatch_file_is_taken_as_it_is(world: World, run: Any, tmp_path: Path
     assert job.script == "#!/bin/bash\ntrue\n" and "line 2: --account=other: The job is charged to the project." in err
     report = run("report", str(job.pk))[1]
     assert "time limit, minutes  90" in report
+
+
+def test_a_report_tells_what_is_told_after_the_end(world: World, run: Any) -> None:
+    handed = world.accepted()
+    now = timezone.now()
+    times = {"started_at": now - timedelta(minutes=50), "ended_at": now}
+    Job.objects.filter(pk=world.job.pk).update(phase=Phase.HANDING)
+    Job.objects.filter(pk=world.job.pk).update(phase=Phase.ACCEPTED)
+    Job.objects.filter(pk=world.job.pk).update(phase=Phase.ENDED, state=State.FAILED, exit_code=1, **times)
+    Run.objects.create(handover=handed, cpus=4, cpu_seconds=3000, peak_memory_mb=512, measured_at=now, **times)
+    shown = {"key": "module_missing", "stream": "stdout", "line": 7, "offset": 99, "text": "No module named 'x'\x1b[2J"}
+    Report.objects.create(
+        job=world.job, due_at=now, read_at=now, findings=[shown], traceback={"stream": "stdout", "line": 3}
+    )
+    status, out, _err = run("report", str(world.job.pk))
+    assert status == 0 and "minutes used  50.0" in out and "CPUs busy  1.0 of 4" in out
+    assert (
+        "stdout, line 7  No module named 'x'" in out and "\x1b" not in out and "first traceback  stdout, line 3" in out
+    )
+    told = json.loads(run("report", str(world.job.pk), "--json")[1])
+    assert told["after"]["findings"][0]["line"] == 7 and told["after"]["looked_into"]
 
 
 def test_a_file_with_a_line_that_is_refused_submits_nothing(world: World, run: Any, tmp_path: Path) -> None:

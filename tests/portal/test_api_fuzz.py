@@ -57,6 +57,7 @@ OPERATIONS = (
     "label_job",
     "job_manifest",
     "job_why",
+    "job_report",
     "import_script",
     "dictionary",
     "change_dictionary",
