@@ -63,7 +63,7 @@ def job_report(request: HttpRequest, pk: UUID) -> dict[str, Any]:
     """What it used against what it asked for, the failures its output shows with their lines, what to ask for next."""
     job = reading.fetch(request.user, pk)
     runs = Run.objects.filter(handover__job=job).select_related("handover")
-    found = afterwards.story(job, runs.order_by("handover__attempt", "restart_count"), may_read=True)
+    found = afterwards.story(job, list(runs.order_by("handover__attempt", "restart_count")), may_read=True)
     if found is None:
         return {"over": False, "looked_into": False}
     reading.note(job=job, by=cast(User, request.user))

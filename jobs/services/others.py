@@ -80,4 +80,4 @@ def filters(asked: dict[str, Any]) -> dict[str, Any]:
              "person": "login"}  # fmt: skip
     kept = {name: value if needs.get(name, "") in facts else type(value)() if isinstance(value, str) else None
             for name, value in asked.items() if name in needs}  # fmt: skip
-    return asked | kept | {"q": "", "archived": True}
+    return asked | kept | {"q": ""}

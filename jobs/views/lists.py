@@ -104,7 +104,7 @@ def _rows(user: User, asked: dict[str, Any]) -> Sequence[Job | others.Stranger]:
     """One more than a page."""
     values, under_way = _values(user, asked), asked["state"] == "open"
     if asked["whose"] == EVERYBODY and others.allowed():
-        return others.lines(_narrowed(under_way, asked["archived"], **values), by=user, most=PAGE + 1)
+        return others.lines(_narrowed(under_way, True, **values), by=user, most=PAGE + 1)
     if "text" in values:  # it is looked for inside the name: no statement of one shape
         rows = gate.allowing(_narrowed(under_way, asked["archived"], **values), user, Permission.JOB_VIEW)
         return list(rows[: PAGE + 1])

@@ -39,6 +39,8 @@ def told(notice: Notice) -> str:
         return _("%(job)s has used 80 %% of its time.") % job
     if notice.job.is_open:
         return _("%(job)s had ended, and runs again.") % job
+    if notice.job.state == State.FAILED:
+        return _("%(job)s has failed.") % job
     said = _("%(job)s has failed: %(state)s.") if notice.kind == Kind.FAILED else _("%(job)s has ended: %(state)s.")
     return said % job
 

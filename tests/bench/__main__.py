@@ -13,6 +13,7 @@ from tests.bench import (
     accepting,
     advising,
     calls,
+    filing,
     governing,
     gpus,
     latency,
@@ -45,6 +46,7 @@ NUMBERS: dict[str, Callable[..., Iterator[Figure]]] = {
     "G2": governing.measure,
     "G4": peers.measure,
     "A1": trail.measure,
+    "D1": filing.measure,
     "L1": lists.newest,
     "S1": lists.sweep,
 }

@@ -19,28 +19,29 @@ SELECT g, made, {_ID.format(salt="job")} AS job, {_ID.format(salt="try")} AS han
   people.*, made + interval '1 minute' AS started, made + (1 + g % 600) * interval '1 minute' AS ended, g % 20 = 0 AS failed
 FROM generate_series(1, %(count)s) g
 CROSS JOIN LATERAL (SELECT now() - (%(count)s - g) * (interval '{DAYS} days' / %(count)s) - interval '1 day' AS made) AS moment
-JOIN people ON people.n = g * 7919 %% people.all_of_them"""
+JOIN people ON people.n = g::bigint * 7919 %% people.all_of_them"""
 _JOBS = """
 INSERT INTO jobs_job (id, cluster_id, project_id, owner_id, owner_login, allocation_id, source, created_at, name, partition,
   gpu_type, gpus, nodes, cpus, memory_mb, time_limit_minutes, script, environment, digest, phase, state, slurm_states, reason,
   refusal, slurm_job_id, accepted_at, started_at, ended_at, node_list, allocated_gpus, exit_code, exit_signal, seen_at, change,
-  datasets)
+  datasets, options, task_counts, alias, note)
 SELECT job, (SELECT min(id) FROM cluster_cluster), project_id, user_id, username, allocation_id, 'portal', made, 'seed-' || g,
   'gpu', 'a100', 1 + g % 4, 1, 4, 16384, 600, E'#!/bin/bash\npython3 train.py\n', '{}', md5(g::text), 'ended',
   CASE WHEN failed THEN 'failed' ELSE 'completed' END, ARRAY[CASE WHEN failed THEN 'FAILED' ELSE 'COMPLETED' END], '', '',
-  10000000 + g, made, started, ended, 'gpu01', 1 + g % 4, CASE WHEN failed THEN 1 ELSE 0 END, 0, ended, 4, '[]' FROM seed"""
+  10000000 + g, made, started, ended, 'gpu01', 1 + g % 4, CASE WHEN failed THEN 1 ELSE 0 END, 0, ended, 4, '[]',
+  '{}', '{}', '', '' FROM seed"""
 _HANDOVERS = """
 INSERT INTO jobs_handover (id, job_id, cluster_id, attempt, token, outcome, began_at, error, slurm_job_id, submit_time, uid,
   run_submit_time, working_directory, stdout_path, stderr_path, accepted_at, released_at, ticket, ticket_expires_at,
-  ticket_restart_count)
+  ticket_restart_count, notes_ticket, folder_ticket)
 SELECT handover, job, (SELECT min(id) FROM cluster_cluster), 1, md5('token' || made || g), 'accepted', made, '', 10000000 + g, made,
   uid_number, made, '/srv/var/projects/' || code, '/srv/var/projects/' || code || '/logs/seed.out', '', made, made, 'seed',
-  now() + interval '10 years', 0 FROM seed"""
+  now() + interval '10 years', 0, '', '' FROM seed"""
 _RUNS = """
 INSERT INTO jobs_run (id, handover_id, restart_count, slurm_states, started_at, ended_at, node_list, cpus, memory_mb, gpus,
-  gpu_types, exit_code, exit_signal)
+  gpu_types, exit_code, exit_signal, metrics, ticket)
 SELECT run, handover, 0, ARRAY[CASE WHEN failed THEN 'FAILED' ELSE 'COMPLETED' END], started, ended, 'gpu01', 4, 16384,
-  1 + g % 4, '{"a100": 1}', CASE WHEN failed THEN 1 ELSE 0 END, 0 FROM seed"""
+  1 + g % 4, '{"a100": 1}', CASE WHEN failed THEN 1 ELSE 0 END, 0, '{}', '' FROM seed"""
 _EVENTS = """
 INSERT INTO audit_auditevent (uid, at, action, outcome, actor_id, actor_ref, ran_as_ref, subject_type, subject_id,
   subject_text, project_id, project_code, channel, address_ref, correlation, db_role, detail)
