@@ -93,6 +93,9 @@ class AuditEvent(models.Model):
             models.Index(fields=["project_id", "-id"], name="audit_project"),
             models.Index(fields=["subject_type", "subject_id", "-id"], name="audit_subject"),
             models.Index(fields=["action", "-id"], name="audit_action"),
+            # both at once: otherwise the planner walks back through everything for what hardly ever happens there
+            models.Index(fields=["project_id", "action", "-id"], name="audit_project_action"),
+            models.Index(fields=["actor_id", "action", "-id"], name="audit_actor_action"),
             models.Index(fields=["-at"], name="audit_at"),
             models.Index(fields=["correlation", "id"], name="audit_correlation", condition=~Q(correlation="")),
             models.Index(fields=["address_ref", "-id"], name="audit_address", condition=Q(address_ref__isnull=False)),
