@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import date
 from html import unescape
 from html.parser import HTMLParser
 from typing import Any
@@ -14,6 +15,7 @@ from django.test import Client
 from jobs.models import Job
 from jobs.services.importing import Entry, dictionary
 from presets import services as presets
+from presets.models import Software
 from tests.jobs.conftest import Bench
 from tests.jobs.test_import_pages import in_english
 
@@ -187,6 +189,18 @@ def test_a_look_makes_nothing_and_says_what_is_wrong_beside_the_field(client: Cl
 def test_cost_counts_every_task_of_an_array(client: Client) -> None:
     sent = Page(client).sent | {"name": "x", "gpus": "2", "time_limit_minutes": "60"}
     assert '<span data-part="cost">20</span>' in client.post("/jobs/new/check", sent | {"array": "1-10%2"}).text
+
+
+def test_environments_the_site_stands_for_are_offered_and_a_retired_one_warns(client: Client, bench: Bench) -> None:
+    for version in ("2.5", "1.0"):
+        presets.add_software(
+            name="pytorch", version=version, modules="pytorch", validated_on=date(2026, 1, 1), by=bench.user
+        )
+    presets.retire_software(software=Software.objects.get(version="1.0"), why="It is old.", by=bench.user)
+    page = Page(client)
+    assert '<option value="pytorch@2.5">' in page.text and '<option value="pytorch@1.0">' not in page.text
+    said = client.post("/jobs/new/check", page.sent | {"name": "x", "software": "pytorch@1.0"}).content.decode()
+    assert "Valid request" in said and "is retired" in said and "It is old." in said
 
 
 def test_a_stranger_learns_nothing(client: Client) -> None:
