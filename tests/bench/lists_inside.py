@@ -53,10 +53,18 @@ def _jobs(count: int) -> None:
 
     rows = seed._ROWS.replace("%(count)s", str(count)).replace("%%", "%")
     with transaction.atomic(), connection.cursor() as cursor:
-        for statement in (rows, seed._JOBS, "SET CONSTRAINTS ALL IMMEDIATE", "DROP TABLE seed"):
+        for statement in (
+            "SET LOCAL statement_timeout = 0",
+            rows,
+            seed._JOBS,
+            "SET CONSTRAINTS ALL IMMEDIATE",
+            "DROP TABLE seed",
+        ):
             cursor.execute(statement)
     with connection.cursor() as cursor:
+        cursor.execute("SET statement_timeout = 0")
         cursor.execute("VACUUM ANALYZE jobs_job")
+        cursor.execute("RESET statement_timeout")
 
 
 def _measured(user: Any) -> dict[str, list[float]]:
