@@ -126,7 +126,8 @@ def _write_piece(channel: Channel, part: int, asked: dict[str, Any]) -> None:
             break
         if word != DATA or at + len(data) > end:
             raise BadPacket("more than the piece was to have")
-        digest.update(data)
+        if asked["digest"]:
+            digest.update(data)
         while data:
             written = os.pwrite(part, data, at)
             at, data = at + written, data[written:]

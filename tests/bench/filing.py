@@ -1,0 +1,147 @@
+"""D1: the files' door by itself: a long list, bytes in and out beside `cp`, memory at 10 GB, fifty people at once."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from tests.bench.figures import Figure, quantile
+from tests.bench.gpus import resident, spent
+from tests.bench.place import Place
+from tests.files import door
+from tests.files.door import ANA
+
+MB = 1024 * 1024
+ENTRIES, PEOPLE, OPENS = 10_000, 50, 8
+PIECE = 4 * MB  # as the portal takes them
+
+
+def measure(_place: Place, *, small: bool = False, large: bool = False) -> Iterator[Figure]:
+    """The door as it runs in production, over a folder of this machine; every byte crosses its socket."""
+    with door.running() as house:
+        yield from _list(house, ENTRIES // 10 if small else ENTRIES)
+        yield from _bytes(house, 64 * MB if small else 1024 * MB)
+        yield _memory(house, 256 * MB if small else 10 * 1024 * MB)
+        yield _people(house, 5 if small else PEOPLE)
+
+
+def _took(act: Callable[[], object]) -> float:
+    began = time.monotonic()
+    act()
+    return time.monotonic() - began
+
+
+def _list(house: door.Place, entries: int) -> Iterator[Figure]:
+    for number in range(entries):
+        (house.project / f"sample-{number:05d}.png").touch()
+    times = []
+    for _ in range(10):
+        with house.door() as opened:
+            times.append(_took(lambda opened=opened: opened.folder("", limit=entries)) * 1000)
+    worst = quantile(times, 0.95)
+    yield Figure("D1", f"list of {entries:,} entries, p95", f"{worst:.0f} ms", goal="≤ 300 ms", good=worst <= 300)
+    for path in house.project.iterdir():
+        path.unlink()
+
+
+def _bytes(house: door.Place, size: int) -> Iterator[Figure]:
+    """`cp` and door in turn, the best of three each; the same bytes by their digest."""
+    block = os.urandom(PIECE)
+    source = house.folder / "source"
+    with source.open("wb") as file:
+        for _ in range(size // PIECE):
+            file.write(block)
+    copy = ["cp", str(source), str(house.folder / "copy")]
+    plain = min(_took(lambda: subprocess.run(copy, check=True)) for _ in range(3))
+    synced = min(
+        _took(lambda: subprocess.run(["sh", "-c", '"$@" && sync "$3"', "sh", *copy], check=True)) for _ in range(3)
+    )
+    digests = {hashlib.file_digest(source.open("rb"), "sha256").hexdigest()}
+    up = min(_took(lambda: digests.add(_up(house, block, size))) for _ in range(3))
+    down = min(_took(lambda: _down(house)) for _ in range(3))
+    with house.door() as opened:
+        whole = hashlib.sha256()
+        for piece in opened.read("up")[1]:
+            whole.update(piece)
+    digests.add(whole.hexdigest())
+    upload = "upload, on the disk and whole by its SHA-256"
+    for what, took, name, beside in ((upload, up, "cp and sync", synced), ("download", down, "cp", plain)):
+        yield Figure(
+            "D1", f"{what}, {size // MB:,} MB", f"{size / MB / took:,.0f} MB/s", f"{name}: {size / MB / beside:,.0f} MB/s",
+            f"{beside / took:.2f}", "≥ 0.5", beside / took >= 0.5,
+        )  # fmt: skip
+    same = len(digests) == 1
+    yield Figure(
+        "D1", "the bytes that came back", "the same" if same else "others", goal="the same", good=same, must=True
+    )
+    for path in (source, house.folder / "copy", house.project / "up"):
+        path.unlink()
+
+
+def _up(house: door.Place, block: bytes, size: int) -> str:
+    upload = os.urandom(16).hex()
+    with house.door() as opened:
+        at = opened.begin("up", upload, size, overwrite=True)
+        while at < size:
+            at = opened.piece("up", upload, at, len(block), [block])
+        return opened.finish("up", upload, size, overwrite=True)[1]
+
+
+def _down(house: door.Place) -> None:
+    with house.door() as opened:
+        for _ in opened.read("up")[1]:
+            pass
+
+
+def _memory(house: door.Place, size: int) -> Figure:
+    """The source is sparse; its zeros are read and sent like any bytes."""
+    (house.project / "giant").touch()
+    os.truncate(house.project / "giant", size)
+    door.own(house.project / "giant", ANA, 0o660)
+    seen, sent = [], 0
+    with house.door() as opened:
+        for number, piece in enumerate(opened.read("giant")[1]):
+            sent += len(piece)
+            if number % 1024 == 1:
+                seen.append(max(map(resident, _children(house))))
+    grown = max(seen) - seen[0]
+    good = grown <= 4 and sent == size
+    (house.project / "giant").unlink()
+    return Figure("D1", f"memory of the door while {size / MB / 1024:.1f} GB go out (sparse)", f"+{grown:.1f} MB",
+                  f"{seen[0]:.0f} MB at the start", goal="flat", good=good)  # fmt: skip
+
+
+def _children(house: door.Place) -> list[int]:
+    pid = house.process.pid if house.process else 0
+    return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def _people(house: door.Place, people: int) -> Figure:
+    """Each a uid of their own, in a folder open to all; what the root process itself spends on one opening."""
+    house.project.chmod(0o2777)
+    house.write("f", b"x", mode=0o666)
+    pid = house.process.pid if house.process else 0
+    failed: list[Exception] = []
+
+    def browse(uid: int) -> None:
+        try:
+            for _ in range(OPENS):
+                with house.door(uid, user=f"p{uid}") as opened:
+                    opened.folder("")
+        except Exception as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=browse, args=(50_000 + n,)) for n in range(people)]
+    for n in range(people):
+        door.LOGINS[50_000 + n] = f"p{50_000 + n}"
+    before = spent(pid)
+    took = _took(lambda: [*map(threading.Thread.start, threads), *map(threading.Thread.join, threads)])
+    each = (spent(pid) - before) / (people * OPENS) * 1000
+    return Figure("D1", f"{people} people browse, {people * OPENS} openings", f"{each:.1f} ms of CPU of the root process each",
+                  f"{people * OPENS / took:.0f} openings/s, {len(failed)} failed", goal="one fork an opening, none failed",
+                  good=not failed)  # fmt: skip
