@@ -65,6 +65,26 @@ PAGES: list[tuple[str, str]] = [  # who, address
     ("researcher", "/preferences"),
     ("researcher", "/help"),
     ("researcher", "/nothing-here"),
+    ("researcher", "/jobs/import"),
+    ("researcher", "/jobs/notices"),
+    ("researcher", "/jobs/{train-unet-v3}?tab=gpus"),
+    ("researcher", "/presets/"),
+    ("operator", "/presets/new"),
+    ("researcher", "/software/"),
+    ("operator", "/software/new"),
+    ("operator", "/dictionary"),
+    ("operator", "/operate/differences"),
+    ("operator", "/cluster/operate"),
+    ("operator", "/cluster/nodes/gpu01"),
+    ("pi", "/projects/seg-rm/new-request"),
+    ("pi", "/projects/seg-rm/new-funding"),
+    ("operator", "/projects/seg-rm/new-allocation"),
+    ("pi", "/projects/seg-rm/new-dataset"),
+    ("auditor", "/audit/exports"),
+    ("auditor", "/audit/access"),
+    ("auditor", "/audit/verify"),
+    ("auditor", "/audit/retention"),
+    ("auditor", "/audit/guests"),
     ("", "/sign-in"),
 ]
 
@@ -145,6 +165,7 @@ def test_nothing_scrolls_sideways_from_a_phone_to_a_wall(visit: Any) -> None:
     over = []
     for who, address in PAGES:
         screen.open(who, address, "pt-br")
+        over += [f"{address} on a phone: {found}" for found in violations(screen.page, ["wcag2a", "wcag22aa"])]
         for width in (360, 768, 1024, 3840):
             screen.page.set_viewport_size({"width": width, "height": 780})
             by = screen.page.evaluate("document.documentElement.scrollWidth - innerWidth")
@@ -225,7 +246,7 @@ def test_the_submit_form_guides_and_counts(visit: Any) -> None:
     assert page.locator("[name=gpu_type]:checked").get_attribute("value") == "h100"
     page.fill("[name=gpus]", "8")
     page.fill("[name=time_limit_minutes]", "90")
-    assert page.locator("[data-part=cost]").inner_text() == "12"
+    expect(page.locator("[data-part=cost]")).to_have_text("12")
     page.fill("[name=gpus]", "9")
     assert page.locator("[data-limit=gpus]").get_attribute("class") == "field__help is-over"
     page.select_option("[name=partition]", "prep")
