@@ -1,4 +1,4 @@
-"""A1-A4: the trail's own numbers: export beside COPY, verification, sealing, and how soon an event is signed for.
+"""A1-A5: the trail's own numbers: export, verification, sealing, how soon an event is signed for, what it costs others.
 
 Measured inside the stack, in a database of its own on the stack's PostgreSQL, which goes away afterwards.
 """
@@ -58,4 +58,9 @@ def figures(found: dict[str, Any]) -> Iterator[Figure]:
     yield Figure(
         "A4", "events that no checkpoint covers afterwards", f"{found['uncovered']}", goal="0",
         good=found["uncovered"] == 0, must=True,
+    )  # fmt: skip
+    yield Figure(
+        "A5", "a submission (the service) beside 1,000 events/s that are sealed", f"{found['submit_running']:.1f} ms",
+        f"the sealer stopped, turn about: {found['submit_stopped']:.1f} ms", f"{found['submit_ratio']:.2f}", "≤ 1.05",
+        found["submit_ratio"] <= 1.05,
     )  # fmt: skip

@@ -40,7 +40,15 @@ def main() -> None:
         found |= _export(name, host, Path(folder))
         found |= _verify(Path(folder), rows)
         found |= _soon(Path(folder), seconds)
+        found |= _beside(Path(folder))
     print(json.dumps(found))
+
+
+def _beside(folder: Path) -> dict[str, float]:
+    """Once Django is set up."""
+    from tests.bench.trail_beside import beside
+
+    return beside(folder)
 
 
 def _settings(name: str, host: str) -> None:
@@ -48,6 +56,7 @@ def _settings(name: str, host: str) -> None:
         "DJANGO_SETTINGS_MODULE": "portal.settings", "BANCADA_SECRET_KEY": secrets.token_hex(32),
         "BANCADA_PUBLIC_URL": "https://bench.example", "LDAP_URL": "ldaps://bench.example", "SLURM_URL": "fake:bench",
         "DATABASE_URL": f"postgres://postgres@/{name}?host={host}", "BANCADA_LOG_LEVEL": "ERROR",
+        "BANCADA_SUBMISSIONS_PER_MINUTE": "0",
     }  # fmt: skip
     import django
 
