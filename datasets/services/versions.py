@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable
 from uuid import UUID
 
 from django.db import transaction
@@ -15,6 +16,7 @@ from audit.actions import Action
 from datasets.models import Dataset, DatasetVersion
 from datasets.services.registering import lock
 
+LONGEST = 1024 * 1024  # bytes of a line
 MOST_KEPT = 2 * 1024 * 1024  # characters of a manifest that are kept here; of a longer one only its digest and sums
 END = re.compile(r"^bancada-manifest sha256=([0-9a-f]{64}) files=(\d{1,15}) bytes=(\d{1,18})$")
 SCRIPT = """\
@@ -88,14 +90,18 @@ def measuring(*, version: DatasetVersion, job: UUID, by: User) -> None:
     )  # fmt: skip
 
 
+def keep_manifest(*, version: DatasetVersion, output: Iterable[bytes], by: User) -> DatasetVersion:
+    """Keep what the job printed, if it is whole: the digest it names is that of its lines. It comes in pieces, of any
+    length in all, and is read in flat memory, before anything is locked. Raises NoManifest, HasManifest."""
+    return _keep(version, _read(output), by)
+
+
 @transaction.atomic
-def keep_manifest(*, version: DatasetVersion, output: str, by: User) -> DatasetVersion:
-    """Keep what the job printed, if it is whole: the digest it names is that of its lines. Raises NoManifest,
-    HasManifest."""
+def _keep(version: DatasetVersion, found: tuple[str, str, int, int], by: User) -> DatasetVersion:
     row = DatasetVersion.objects.select_for_update(of=("self",)).select_related("dataset__project").get(pk=version.pk)
     if row.manifest_digest:
         raise HasManifest(str(row))
-    row.manifest, row.manifest_digest, row.files, row.size = _read(output)
+    row.manifest, row.manifest_digest, row.files, row.size = found
     row.measured_at = timezone.now()
     row.save(update_fields=["manifest", "manifest_digest", "files", "size", "measured_at"])
     trail.record(
@@ -105,14 +111,24 @@ def keep_manifest(*, version: DatasetVersion, output: str, by: User) -> DatasetV
     return row
 
 
-def _read(output: str) -> tuple[str, str, int, int]:
-    """(the lines, their digest, files, bytes). Of an output whose beginning is missing only the sums are known."""
-    body, _, last = output.rstrip("\n").rpartition("\n")
+def _read(output: Iterable[bytes]) -> tuple[str, str, int, int]:
+    """(the lines, none where they are too many to keep; their digest; files; bytes)."""
+    digest, kept, length, rest = hashlib.sha256(), list[bytes](), 0, b""
+    for piece in output:
+        rest += piece
+        end = rest.rfind(b"\n", 0, len(rest) - 1) + 1  # the last line stays, whole or not
+        digest.update(rest[:end])
+        length += end
+        if length <= MOST_KEPT:
+            kept.append(rest[:end])
+        rest = rest[end:]
+        if len(rest) > LONGEST:
+            raise NoManifest("a line of it is longer than any file's")
+    last = rest.decode("utf-8", "replace").rstrip("\n")
     found = END.match(last)
     if found is None:
         raise NoManifest(last[:200])
-    digest, files, size = found[1], int(found[2]), int(found[3])
-    text = f"{body}\n" if body else ""
-    if hashlib.sha256(text.encode()).hexdigest() != digest:
+    if digest.hexdigest() != found[1]:
         raise NoManifest("its lines are not those the digest was made of")
-    return text if len(text) <= MOST_KEPT else "", digest, files, size
+    text = b"".join(kept).decode("utf-8", "replace") if length <= MOST_KEPT else ""
+    return text, found[1], int(found[2]), int(found[3])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from uuid import UUID
 
 from django.db import transaction
@@ -16,6 +17,7 @@ from jobs.specs import BadSpec
 from jobs.states import State
 from projects.models import Project
 
+PIECE = 1024 * 1024  # bytes read at a time
 MINUTES = 240  # or what the partition allows
 
 
@@ -50,10 +52,20 @@ def keep(*, version: DatasetVersion, by: User) -> DatasetVersion:
     job = _job(version.manifest_job)
     if job is None or job.state != State.COMPLETED:
         raise versions.NoManifest("the job has not completed")
-    chunk = reading.read(job=job, by=by, offset=0, limit=reading.MOST)
-    if chunk.size > len(chunk.data):
-        raise versions.NoManifest("the output is longer than is read at once")
-    return versions.keep_manifest(version=version, output=chunk.data.decode("utf-8", "replace"), by=by)
+    return versions.keep_manifest(version=version, output=_printed(job, by), by=by)
+
+
+def _printed(job: Job, by: User) -> Iterator[bytes]:
+    """All of it, piece by piece; of one writing of the file."""
+    chunk = reading.read(job=job, by=by, offset=0, limit=PIECE)
+    while chunk.data:
+        yield chunk.data
+        at = chunk.offset + len(chunk.data)
+        if at >= chunk.size:
+            return
+        chunk = reading.read(job=job, by=by, offset=at, limit=PIECE, generation=chunk.generation)
+        if chunk.offset != at:
+            raise versions.NoManifest("the output was written anew meanwhile")
 
 
 def _job(pk: UUID | None) -> Job | None:

@@ -78,6 +78,14 @@ def test_a_job_makes_the_manifest_and_its_output_is_kept(
     for phase, state in ((Phase.HANDING, "handing"), (Phase.ACCEPTED, "running"), (Phase.ENDED, "completed")):
         Job.objects.filter(pk=job.pk).update(phase=phase, state=state)
     roles.use("web")
-    monkeypatch.setattr(reading, "read", lambda **_: Chunk(whole, 0, len(whole), "g", "open", 0.0))
+    asked = list[int]()
+
+    def read(*, offset: int, limit: int, **_: Any) -> Chunk:
+        asked.append(offset)
+        return Chunk(whole[offset : offset + limit], offset, len(whole), "g", "open", 0.0)
+
+    monkeypatch.setattr(reading, "read", read)
+    monkeypatch.setattr(manifests, "PIECE", 50)  # however long, it is read piece by piece
     kept = manifests.keep(version=shelf.version, by=shelf.steward)
+    assert asked == list(range(0, len(whole), 50))
     assert (kept.files, kept.size, kept.manifest) == (1, 1, line)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from datetime import timedelta
 from typing import Any
 
@@ -225,18 +226,29 @@ def test_a_version_is_never_changed_and_its_manifest_only_made_once(shelf: Shelf
     with pytest.raises(DatabaseError), transaction.atomic():
         DatasetVersion.objects.filter(pk=version.pk).update(path="/srv/other")
     with pytest.raises(versions.NoManifest):
-        versions.keep_manifest(version=version, output="nothing\n", by=shelf.steward)
+        versions.keep_manifest(version=version, output=[b"nothing\n"], by=shelf.steward)
     line = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855 0 empty\n"
-    import hashlib
 
     digest = hashlib.sha256(line.encode()).hexdigest()
     end = f"bancada-manifest sha256={digest} files=1 bytes=0\n"
     with pytest.raises(versions.NoManifest):
-        versions.keep_manifest(version=version, output=f"x{line}{end}", by=shelf.steward)
-    kept = versions.keep_manifest(version=version, output=line + end, by=shelf.steward)
+        versions.keep_manifest(version=version, output=[f"x{line}{end}".encode()], by=shelf.steward)
+    kept = versions.keep_manifest(version=version, output=[line.encode(), end.encode()], by=shelf.steward)
     assert (kept.manifest, kept.manifest_digest, kept.files, kept.size) == (line, digest, 1, 0)
     with pytest.raises(versions.HasManifest):
-        versions.keep_manifest(version=version, output=line + end, by=shelf.steward)
+        versions.keep_manifest(version=version, output=[line.encode(), end.encode()], by=shelf.steward)
     with pytest.raises(DatabaseError), transaction.atomic():
         DatasetVersion.objects.filter(pk=version.pk).update(manifest="")
     assert registering.missing(shelf.dataset) == []
+
+
+def test_a_manifest_of_a_hundred_thousand_files_is_read_in_pieces_and_checked(shelf: Shelf) -> None:
+    lines = "".join(f"{'a' * 64} 10 folder/file-{number}\n" for number in range(100_000)).encode()
+    end = f"bancada-manifest sha256={hashlib.sha256(lines).hexdigest()} files=100000 bytes=1000000\n".encode()
+    output = lines + end
+    pieces = [output[at : at + 65_521] for at in range(0, len(output), 65_521)]
+    assert len(output) > 8 * 1024 * 1024
+    with pytest.raises(versions.NoManifest):
+        versions.keep_manifest(version=shelf.version, output=[*pieces[:3], *pieces[4:]], by=shelf.steward)
+    kept = versions.keep_manifest(version=shelf.version, output=iter(pieces), by=shelf.steward)
+    assert (kept.files, kept.size, kept.manifest) == (100_000, 1_000_000, "")
