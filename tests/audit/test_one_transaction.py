@@ -98,8 +98,14 @@ def _means(name: str, by: Where, where: Where) -> bool:
     if last != where[1] or by == where:
         return False
     if not base:
-        return by[0] == where[0] or re.search(rf"import [^\n]*\b{last}\b", (ROOT / by[0]).read_text()) is not None
+        return by[0] == where[0] or _imports(by[0], last, where[0])
     return base.rpartition(".")[2] in where[0].removesuffix(".py").split("/")
+
+
+def _imports(path: str, name: str, where: str) -> bool:
+    """Whether a file imports this name from that file, or from a package around it; another's namesake is another."""
+    found = re.findall(rf"from ([\w.]+) import [^\n]*\b{name}\b", (ROOT / path).read_text())
+    return any(where.startswith(module.replace(".", "/")) for module in found)
 
 
 def writers() -> list[tuple[Where, bool]]:
