@@ -99,6 +99,8 @@ def _means(name: str, by: Where, where: Where) -> bool:
         return False
     if not base:
         return by[0] == where[0] or _imports(by[0], last, where[0])
+    if base == "services":  # every room has one
+        return _imports(by[0], base, where[0])
     return base.rpartition(".")[2] in where[0].removesuffix(".py").split("/")
 
 
