@@ -183,4 +183,4 @@ def test_with_slurmdbd_away_nothing_changes_and_afterwards_all_is_applied(
     finally:
         place.stack("start", "slurmdbd", "slurmctld", "slurmrestd", "worker-slurm", "follower")
     applied(hand, project, seconds=60)
-    until(lambda: sbatch(place, "davi", project, "--hold").returncode == 0, seconds=20, what="davi may submit")
+    until(lambda: sbatch(place, "davi", project, "--hold").returncode == 0, seconds=60, what="davi may submit")
