@@ -38,7 +38,7 @@ FIELD_OF_LIMIT = {
 @require_http_methods(["GET", "POST"])
 def submit(request: SignedInRequest) -> HttpResponse:
     """The form (GET), what a button makes of it, and the request it makes (POST)."""
-    sheet = submitting.sheet(request, _initial(request) if request.method == "GET" else {})
+    sheet = submitting.sheet(request, lambda: _initial(request))
     if sheet is None:
         return render(request, "jobs/submit_nowhere.html")
     valid = sheet.is_judged and sheet.is_valid()
@@ -55,7 +55,7 @@ def submit(request: SignedInRequest) -> HttpResponse:
 @require_POST
 def check(request: SignedInRequest) -> HttpResponse:
     """The parts that follow from what the form holds now; the whole form where a button changed it."""
-    sheet = submitting.sheet(request, {})
+    sheet = submitting.sheet(request)
     if sheet is None:
         raise NotFound(Permission.JOB_SUBMIT, Project._meta.label_lower, {})
     if sheet.is_judged:

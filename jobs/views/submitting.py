@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from django.contrib import messages
@@ -139,21 +139,23 @@ def _limits(row: Any) -> dict[str, Any]:
     return {"gpu_types": row.gpu_types, **{field: specs.most(field, row) for field in LIMITED}}
 
 
-def sheet(request: SignedInRequest, initial: dict[str, Any]) -> Sheet | None:
-    """As it was sent, or as it begins with `initial`; None where the person may submit nowhere."""
+def sheet(request: SignedInRequest, initial: Callable[[], dict[str, Any]] = dict) -> Sheet | None:
+    """As it was sent, or as it begins with what `initial` finds; None where the person may submit nowhere."""
     data = clean(request.POST if request.method == "POST" else request.GET)
     code = data.get("project", "")
     theirs = list(gate.allowing(Project.objects.annotate(datasets_here=usable(request.user)), request.user,
                                 Permission.JOB_SUBMIT))  # fmt: skip
     if not theirs and not code:
         return None
-    project = gate.fetch(Project.objects, request.user, Permission.JOB_SUBMIT, code=code) if code else theirs[0]
+    here = [row for row in theirs if row.code == code or not code]
+    project: Project = here[0] if here else gate.fetch(Project.objects, request.user, Permission.JOB_SUBMIT, code=code)
     doors = Doors.of(data, project, Brought.of(data, project=project, by=request.user))
     if doors.refusal:
         messages.error(request, doors.refusal)
     act = data.get("act", "") if request.method == "POST" else ""
     act = LOOK if "look" in request.GET else act  # htmx sends the button pressed last along with every look
-    return Sheet(request, project, theirs, doors, _form(request, data, doors, initial, act), act)
+    start = initial() if request.method == "GET" else {}
+    return Sheet(request, project, theirs, doors, _form(request, data, doors, start, act), act)
 
 
 def _form(request: SignedInRequest, data: QueryDict, doors: Doors, initial: dict[str, Any], act: str) -> JobForm:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.utils.translation import override
 
 from jobs import parameters, wrapping
 from jobs.models import Handover, Job
@@ -80,6 +81,6 @@ def test_what_is_sent_to_slurm() -> None:
     ],
 )
 def test_a_table_that_cannot_be_given(rows: list[dict[str, Any]], script: str, said: str) -> None:
-    with pytest.raises(BadSpec) as bad:
+    with override("en"), pytest.raises(BadSpec) as bad:
         check({"name": "s", "script": script, "parameters": rows}, project=make_project("visao"), partitions=[])
     assert said in bad.value.errors["parameters"][0]

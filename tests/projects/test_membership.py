@@ -46,11 +46,11 @@ def test_each_interval_keeps_why_it_began_and_why_it_ended() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_who_loses_a_right_is_told_after_the_commit(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[int] = []
+    told: list[object] = []
     monkeypatch.setattr(hints, "_send", told.append)
     user = make_member(make_project())
     projects.remove_member(membership=user.memberships.get(), by=None)
-    assert told == [user.pk]
+    assert told == [f"user-{user.pk}"]
 
 
 @pytest.mark.django_db
