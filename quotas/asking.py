@@ -71,12 +71,12 @@ def measured(line: Panel) -> str:
     row, balance = line.allocation, line.balance
     facts = {
         "title": row.title, "used": _hours(balance.used), "all": _hours(balance.limit), "n": len(line.people),
-        "since": date_format(row.starts_on, "DATE_FORMAT"), "rate": _hours(line.pace.per_day),
+        "since": date_format(row.starts_on, "SHORT_DATE_FORMAT"), "rate": _hours(line.pace.per_day),
     }  # fmt: skip
     said = _("Of “%(title)s”, %(used)s of %(all)s GPU·h were used since %(since)s, by %(n)d people.") % facts
     said += " " + _("The last four weeks took %(rate)s GPU·h a day.") % facts
     if line.pace.until:
-        day = date_format(line.pace.until, "DATE_FORMAT")
+        day = date_format(line.pace.until, "SHORT_DATE_FORMAT")
         said += " " + _("At this rate it lasts until %(day)s.") % {"day": day}
     return "\n".join([said, *map(_of_type, line.types)])
 
@@ -88,7 +88,7 @@ def _of_type(one: TypeLine) -> str:
     }  # fmt: skip
     said = _("%(type)s: %(used)s of %(all)s GPU·h, lately %(rate)s a day.") % facts
     if one.pace.until:
-        day = date_format(one.pace.until, "DATE_FORMAT")
+        day = date_format(one.pace.until, "SHORT_DATE_FORMAT")
         said += " " + _("At this rate it lasts until %(day)s.") % {"day": day}
     return said
 

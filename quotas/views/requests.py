@@ -62,7 +62,7 @@ def _present(form: RequestForm, lines: Sequence[panels.Panel]) -> dict[str, Any]
         return {"now": None}
     row = line.allocation
     present = wishes.lines(AllocationRequest(project=row.project, allocation=row), form.types)
-    return {"now": row, "present": [one for one in present if one.now]}
+    return {"now": row, "present": [one for one in present if one.now not in ("", words.amount(one.field, None))]}
 
 
 def fetch(request: SignedInRequest, permission: Permission, code: str, pk: UUID) -> Any:
