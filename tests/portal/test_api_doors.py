@@ -123,7 +123,7 @@ def test_no_secret_of_a_token_is_written_anywhere(
     written = caplog.text + str([event.detail for event in AuditEvent.objects.all()])
     for secret in (who.secret, revoked, caller_without.secret):
         assert secret not in written
-        assert secret.split("_")[-1] not in written
+        assert secret[-20:] not in written  # its own letters may hold an underscore
 
 
 def test_errors_are_problems_whatever_made_them(world: World, roles: Roles) -> None:
