@@ -281,6 +281,7 @@ LOCALE_PATHS = [BASE_DIR / "locale"]
 LANGUAGE_COOKIE_SECURE, LANGUAGE_COOKIE_SAMESITE, LANGUAGE_COOKIE_HTTPONLY = SECURE, "Lax", True
 TIME_ZONE = env.str("BANCADA_TIME_ZONE", default="America/Sao_Paulo")
 USE_TZ = USE_I18N = USE_THOUSAND_SEPARATOR = True
+FORMAT_MODULE_PATH = ["portal.formats"]
 
 # --- files and logs -----------------------------------------------------------------------------------------------
 STATIC_URL = "/static/"

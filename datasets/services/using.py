@@ -113,7 +113,7 @@ def _whom(dataset: Dataset) -> str:
 def _agreement(dataset: Dataset) -> str:
     if dataset.agreement is None or dataset.agreement.is_in_force:
         return ""
-    day = date_format(dataset.agreement.ended_at or dataset.agreement.ends_on)
+    day = date_format(dataset.agreement.ended_at or dataset.agreement.ends_on, "SHORT_DATE_FORMAT")
     said = _("its sharing agreement does not hold today (it ends, or ended, on %(day)s).") % {"day": day}
     return f"{said} {_whom(dataset)}"
 

@@ -129,5 +129,6 @@ def _label(line: Panel) -> str:
     facts = {"used": gpu_hours(line.balance.used), "title": line.allocation.title}
     said = _("Use of %(title)s over its period: %(used)s GPU·h up to today.") % facts
     if line.pace.until:
-        said += " " + _("At this rate it lasts until %(day)s.") % {"day": date_format(line.pace.until, "DATE_FORMAT")}
+        day = date_format(line.pace.until, "SHORT_DATE_FORMAT")
+        said += " " + _("At this rate it lasts until %(day)s.") % {"day": day}
     return said

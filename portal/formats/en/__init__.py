@@ -1,0 +1,1 @@
+"""English as it is read everywhere: no month in figures before its day."""
