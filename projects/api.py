@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Annotated, Any, cast
 
 from django.core.exceptions import ValidationError
@@ -67,7 +68,7 @@ def open_project(request: HttpRequest, body: NewProject) -> Status[dict[str, Any
         raise Refused(Permission.PROJECT_MANAGE, "projects.project", {"code": body.code})
     fields = body.dict()
     asked = _request(fields.pop("request"))
-    _known(fields["partitions"])
+    _check(fields)
     pi = admission.person_by_id(fields.pop("pi"))
     row = services.open_for(pi=pi, by=_me(request), request=asked, slurm_account=body.code, **fields)
     return Status(201, _detail(request, row))
@@ -80,12 +81,27 @@ def _request(pk: Any) -> ProjectRequest | None:
     return row
 
 
-def _known(names: list[str]) -> None:
+def _check(fields: dict[str, Any], row: Project | None = None) -> None:
+    """Every wrong field at once, of a new project or of one that is changed. Raises ValidationError."""
+    wrong: dict[str, list[str]] = _unknown(fields["partitions"]) if "partitions" in fields else {}
+    project = copy(row) if row else Project(slurm_account=fields["code"])
+    for name in fields.keys() & {one.name for one in Project._meta.get_fields()}:
+        setattr(project, name, fields[name])
+    try:
+        project.full_clean(exclude=["slurm_account"])
+    except ValidationError as said:
+        wrong = said.message_dict | wrong
+    if wrong:
+        raise ValidationError(wrong)
+
+
+def _unknown(names: list[str]) -> dict[str, list[str]]:
     known = set(Partition.objects.values_list("name", flat=True))
     unknown = [name for name in names if name not in known]
-    if unknown or not names:
-        words = _("The cluster has no partition %(names)s.") % {"names": ", ".join(unknown)}
-        raise ValidationError({"partitions": [words] if unknown else [_("Choose at least one.")]})
+    if not unknown and names:
+        return {}
+    words = _("The cluster has no partition %(names)s.") % {"names": ", ".join(unknown)}
+    return {"partitions": [words] if unknown else [_("Choose at least one.")]}
 
 
 @router.patch("/{code}", response=ProjectDetail, operation_id="change_project")
@@ -98,8 +114,7 @@ def change_project(request: HttpRequest, code: str, body: Changes) -> dict[str, 
     empty = [name for name, value in fields.items() if value is None and name not in ("starts_on", "ends_on")]
     if empty:
         raise ValidationError({name: [_("This field is required.")] for name in empty})
-    if "partitions" in fields:
-        _known(fields["partitions"])
+    _check(fields, row)
     return _detail(request, services.change_project(project=row, by=_me(request), **fields))
 
 

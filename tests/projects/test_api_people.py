@@ -141,10 +141,14 @@ def test_an_operator_opens_and_archives_over_the_api(directory: Directory, roles
     assert said(who.post("/projects", body | {"code": "velho"})) == (422, "invalid", {"code"})
     assert said(who.post("/projects", body | {"partitions": ["moon"]})) == (422, "invalid", {"partitions"})
     assert said(who.post("/projects", body | {"folder": "x"})) == (422, "invalid", {"folder"})
+    wrong = {"code": "velho", "partitions": ["moon"], "folder": "x"}
+    assert said(who.post("/projects", body | wrong)) == (422, "invalid", {"code", "partitions", "folder"})
     assert said(who.post("/projects", body | {"starts_on": "2026-02-01", "ends_on": "2026-01-01"}))[0] == 422
     made = who.post("/projects", body)
     assert made.status_code == 201 and [one["role"] for one in made.json()["members"]] == ["pi"]
     assert said(who.patch("/projects/novo", {"title": None})) == (422, "invalid", {"title"})
+    both = {"partitions": [], "folder": "x"}
+    assert said(who.patch("/projects/novo", both)) == (422, "invalid", {"partitions", "folder"})
     assert who.post("/projects/novo/archive", {"why": "over"}).json()["state"] == "archived"
     assert who.post("/projects/novo/reopen", {}).json()["state"] == "active"
 
