@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import chain
+from shlex import quote
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from jobs import parameters
 from jobs.forms import JobForm
 from jobs.services.importing import head
 from projects.models import Project
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 NUMBERS = ("gpus", "nodes", "cpus", "memory_gb", "time_limit_minutes", "tasks_per_node", "gpus_per_task")
 COST = ("gpus", "nodes", "time_limit_minutes")
 SHORT = 120  # characters of a value in the summary
+FIRST = 3  # tasks of a table that are shown
 
 
 class Missing(NamedTuple):
@@ -42,6 +46,8 @@ class Whole:
     wrong: Sequence[Missing]
     minutes: int | None
     line: AllocationLine | None
+    tasks: Sequence[tuple[int, str]] = ()  # the first of a table: number, and its variables
+    rows: int = 0
 
     @classmethod
     def of(cls, raw: Mapping[str, Any], *, form: JobForm, project: Project, line: AllocationLine | None) -> Whole:
@@ -54,6 +60,7 @@ class Whole:
         return cls(
             _summary(raw, form, errors), [*_ours(said, project, line), *head(said)], empty,
             [one for one in found if one not in empty], _minutes(raw), line,
+            _first(raw), len(raw.get("parameters") or ()),
         )  # fmt: skip
 
     @property
@@ -120,14 +127,30 @@ def _minutes(raw: Mapping[str, Any]) -> int | None:
 
 def _tasks(array: Any) -> int | None:
     """How many tasks "1-100%8" has."""
-    total = 0
+    parts = list(_ranges(array))
+    total = sum(len(part or ()) for part in parts)
+    return None if None in parts else total or (None if array else 1)
+
+
+def _ranges(array: Any) -> Iterator[range | None]:
+    """The numbers of "1-100:2,7%8" part by part; None for a part that says none."""
     for part in str(array or "").split("%")[0].replace(" ", "").split(",") if array else ():
         match = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9})(?::(\d{1,9}))?)?", part)
-        if not match or match[3] == "0":
-            return None
-        first, last = int(match[1]), int(match[2] or match[1])
-        total += max(0, (last - first) // int(match[3] or 1) + 1)
-    return total or (None if array else 1)
+        good = match and (match[3] is None or int(match[3]) > 0)
+        yield range(int(match[1]), int(match[2] or match[1]) + 1, int(match[3] or 1)) if match and good else None
+
+
+def _first(raw: Mapping[str, Any]) -> list[tuple[int, str]]:
+    """The first tasks of a table with the variables each will have, as a shell would write them."""
+    rows = raw.get("parameters")
+    if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
+        return []
+    array = raw.get("array")
+    numbers = chain.from_iterable(part or () for part in _ranges(array)) if array else range(len(rows))
+    return [
+        (number, " ".join(f"{name}={quote(text)}" for name, text in parameters.of_task(row).items())[:SHORT])
+        for number, row in zip(numbers, rows[:FIRST], strict=False)
+    ]
 
 
 def _summary(raw: Mapping[str, Any], form: JobForm, errors: Mapping[str, Any]) -> list[tuple[Text, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from datetime import date
 from html import unescape
@@ -189,6 +190,17 @@ def test_a_look_makes_nothing_and_says_what_is_wrong_beside_the_field(client: Cl
 def test_cost_counts_every_task_of_an_array(client: Client) -> None:
     sent = Page(client).sent | {"name": "x", "gpus": "2", "time_limit_minutes": "60"}
     assert '<span data-part="cost">20</span>' in client.post("/jobs/new/check", sent | {"array": "1-10%2"}).text
+
+
+def test_the_first_tasks_of_a_table_show_their_variables(client: Client) -> None:
+    table = "learning-rate,name\n0.1,it's\n0.2,b\n0.3,c\n0.4,d\n"
+    sent = Page(client).sent | {"name": "x", "parameters": table}
+    text = client.post("/jobs/new/check", sent).text
+    assert "The first of 4 tasks begin with" in text and "PARAM_LEARNING_RATE=0.3 PARAM_NAME=c" in text
+    assert html.escape("PARAM_NAME='it'\"'\"'s'") in text and "PARAM_NAME=d" not in text
+    numbered = client.post("/jobs/new/check", sent | {"array": "7-13:2%1"}).text
+    assert [f">{number}</span>" in numbered for number in (7, 9, 11, 13)] == [True, True, True, False]
+    assert "tasks begin with" not in client.post("/jobs/new/check", sent | {"parameters": "a,a\n1"}).text
 
 
 def test_environments_the_site_stands_for_are_offered_and_a_retired_one_warns(client: Client, bench: Bench) -> None:
