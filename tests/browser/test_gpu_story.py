@@ -70,7 +70,7 @@ def until(page: Page, path: str, text: str, seconds: float) -> None:
 
 def test_gpus_are_live_idle_and_told_at_the_end_and_nobody_elses(person) -> None:
     davi = person("davi")
-    path = submit(davi, name="gpus", script=WORK.format(scene="busy idle throttled", seconds=75), gpus=3)
+    path = submit(davi, name="gpus", script=WORK.format(scene="busy idle throttled", seconds=90), gpus=3)
     until(davi, path, r"(?s)GPU \d.*GPU \d.*GPU \d", 60)
     davi.goto(address(f"{path}?tab=gpus"))
     legend = davi.locator("[data-part=legend]")
@@ -78,21 +78,30 @@ def test_gpus_are_live_idle_and_told_at_the_end_and_nobody_elses(person) -> None
     expect(legend).to_contain_text(busy_then_idle, timeout=20_000)
     expect(davi.locator("[data-part=said]")).to_have_text("Live, a reading every second.")
     first = legend.inner_text()
-    expect(legend).not_to_have_text(first, timeout=4000)
+    expect(legend).not_to_have_text(first, timeout=20_000)
     expect(davi.locator(".plot canvas")).to_have_count(4)
     _the_moment(davi)
     _nobody_elses(person("gabi"), path)
-    in_database(
-        "UPDATE cluster_gpu SET idle_since = now() - interval '22 minutes' WHERE utilization = 0 AND slurm_jobs <> '{}'"
-    )
-    davi.goto(address(path))
-    expect(davi.locator("#job-gpus")).to_contain_text("idle for 22 min")
+    _idle_long_ago(davi, path)
     expect(davi.locator("#job-gpus")).to_contain_text("hot")
     expect(davi.locator(".tabs")).to_contain_text("1 idle")
     until(davi, f"{path}?tab=gpus", "Next time", 150)
     report = davi.locator("#gpu-report")
     expect(report).to_contain_text(re.compile(r"Of its 3 GPUs these did nothing: GPU \d\. Ask for 2 next time"))
     expect(davi.get_by_role("table")).to_contain_text("Longest idle")
+
+
+def _idle_long_ago(page: Page, path: str) -> None:
+    """The idle card's clock is put back, as soon as the picture of the cards knows it to be idle."""
+    deadline = time.monotonic() + 60
+    while "idle for 22 min" not in page.inner_text("main"):
+        assert time.monotonic() < deadline, page.inner_text("main")
+        in_database(
+            "UPDATE cluster_gpu SET idle_since = now() - interval '22 minutes'"
+            " WHERE utilization = 0 AND slurm_jobs <> '{}'"
+        )
+        page.goto(address(path))
+        page.wait_for_timeout(1000)
 
 
 def _the_moment(page: Page) -> None:
