@@ -47,6 +47,9 @@ class Forms(HTMLParser):
         self._area, self._select = (name if tag == kind else "" for kind in ("textarea", "select"))
 
     def handle_endtag(self, tag: str) -> None:
+        if tag == "textarea" and self._area:  # a browser leaves out the line end that follows the tag
+            fields = self.found[-1].fields
+            fields[self._area] = fields[self._area].removeprefix("\n")
         self._area = "" if tag == "textarea" else self._area
         self._select = "" if tag == "select" else self._select
 

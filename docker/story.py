@@ -49,9 +49,11 @@ def script() -> str:
 def submit(who: Person) -> str:
     """Fill in the submit page; the job's id."""
     page = who.link.get("/jobs/new", params={"project": PROJECT})
-    form = who.form(page, "script")
-    asked = {"name": "story", "partition": "gpu", "gpu_type": "a100", "gpus": "1", "nodes": "1", "cpus": "2"}
-    answer = who.send(page, form, **asked, memory_gb="1", time_limit_minutes="10", script=script())
+    read = who.send(page, who.form(page, "script"), script=script(), act="read")
+    form = who.form(read, "script")
+    asked = {"name": "digits", "partition": "gpu", "gpu_type": "a100", "gpus": "1", "memory_gb": "1"}
+    must({name: form.fields.get(name) for name in asked} == asked, "the lines for sbatch are read into the fields")
+    answer = who.send(read, form, name="story", cpus="2")
     must(answer.status_code == 200 and answer.history, f"the submit page leads to the job's page, {answer.url.path}")
     job = answer.url.path.strip("/").split("/")[-1]
     again = who.send(page, form, **asked, memory_gb="1", time_limit_minutes="10", script=script())
