@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import timedelta
 
 import structlog
 from django.conf import settings
-from django.core.mail import EmailMessage, get_connection
 from django.db import transaction
 from django.db.models import Q
-from django.template.loader import render_to_string
-from django.utils import timezone, translation
+from django.utils import timezone
 
+from access import letters
 from access.permissions import Permission, codename
 from access.roles import ROLE_GRANTS
 from accounts.models import User
@@ -106,22 +104,5 @@ def people(grant: Grant) -> list[User]:
 
 
 def _mail(grant: Grant) -> bool:
-    try:
-        with get_connection() as connection:
-            for message in _messages(grant, people(grant)):
-                message.connection = connection
-                message.send()
-    except OSError as error:  # what smtplib raises are OSErrors too
-        log.warning("warning not mailed", grant=str(grant.pk), error=type(error).__name__)
-        return False
-    return True
-
-
-def _messages(grant: Grant, users: Iterable[User]) -> Iterable[EmailMessage]:
-    for user in users:
-        if not user.email:
-            continue
-        with translation.override(user.language or settings.LANGUAGE_CODE):
-            facts = {"one": grant, "user": user, "address": settings.PUBLIC_URL}
-            subject = " ".join(render_to_string("mail/dataset_subject.txt", facts).split())
-            yield EmailMessage(subject, render_to_string("mail/dataset.txt", facts), to=[user.email])
+    messages = [letters.to_person("dataset", user, one=grant) for user in people(grant) if user.email]
+    return letters.sent(messages, "warning not mailed", grant=str(grant.pk))

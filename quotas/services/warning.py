@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-import structlog
 from django.conf import settings
-from django.core.mail import EmailMessage, get_connection
 from django.db import transaction
 from django.db.models import F
-from django.template.loader import render_to_string
-from django.utils import translation
 
+from access import letters
 from access.permissions import Permission, codename
 from access.roles import ROLE_GRANTS
 from accounts.models import User
@@ -21,7 +18,6 @@ from projects.models import Membership, Project
 from quotas.models import Allocation
 from quotas.panels import Panel, panels
 
-log = structlog.get_logger(__name__)
 LEVELS = (75, 90, 100)
 ACTING = sorted(role for role, held in ROLE_GRANTS.items() if codename(Permission.ALLOCATION_REQUEST) in held)
 
@@ -70,23 +66,6 @@ def people(project: Project) -> Sequence[User]:
 
 def _mail(panel: Panel) -> bool:
     """One message a person, in their language; whether all went out."""
-    messages = list(_messages(panel, people(panel.allocation.project)))
-    try:
-        with get_connection() as connection:
-            for message in messages:
-                message.connection = connection
-                message.send()
-    except OSError as error:  # what smtplib raises are OSErrors too
-        log.warning("warning not mailed", allocation=panel.allocation.pk, error=type(error).__name__)
-        return False
-    return True
-
-
-def _messages(panel: Panel, users: Iterable[User]) -> Iterable[EmailMessage]:
-    for user in users:
-        if not user.email:
-            continue
-        with translation.override(user.language or settings.LANGUAGE_CODE):
-            facts = {"panel": panel, "user": user, "address": settings.PUBLIC_URL}
-            subject = " ".join(render_to_string("mail/allocation_subject.txt", facts).split())
-            yield EmailMessage(subject, render_to_string("mail/allocation.txt", facts), to=[user.email])
+    written_to = [user for user in people(panel.allocation.project) if user.email]
+    messages = [letters.to_person("allocation", user, panel=panel) for user in written_to]
+    return letters.sent(messages, "warning not mailed", allocation=panel.allocation.pk)

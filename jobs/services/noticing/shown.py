@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from django.db.models import QuerySet
 from django.utils import timezone
 
@@ -26,13 +28,17 @@ def unread(user: User) -> int:
 
 def shown(user: User) -> list[Notice]:
     """The newest, of jobs the person may still see."""
-    rows = list(_of(user).order_by("-pk")[:MOST])
+    return visible(user, list(_of(user).order_by("-pk")[:MOST]))
+
+
+def visible(user: User, rows: Sequence[Notice]) -> list[Notice]:
+    """Those of jobs the person may see now, each with its job: membership may have ended since."""
     jobs = gate.allowing(Job.objects.lines().filter(pk__in={row.job_id for row in rows}), user, Permission.JOB_VIEW)
     seen = {job.pk: job for job in jobs}
-    for row in rows:
-        if row.job_id in seen:
-            row.job = seen[row.job_id]
-    return [row for row in rows if row.job_id in seen]
+    found = [row for row in rows if row.job_id in seen]
+    for row in found:
+        row.job = seen[row.job_id]
+    return found
 
 
 def mark_read(user: User) -> None:

@@ -8,20 +8,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 
-import structlog
 from django.conf import settings
-from django.core.mail import EmailMessage, get_connection
+from django.core.mail import EmailMessage
 from django.db import transaction
-from django.template.loader import render_to_string
-from django.utils import timezone, translation
+from django.db.models import QuerySet
+from django.utils import timezone
 
-from access import gate
-from access.permissions import Permission
+from access import letters
 from accounts.models import User
-from jobs.models import Job, Notice, Way
+from jobs.models import Notice, Way
 from jobs.services.noticing import choosing
+from jobs.services.noticing.shown import visible
 
-log = structlog.get_logger(__name__)
 AT_ONCE = 500
 MAILS_AN_HOUR = 12  # to one person; what comes above waits and goes together
 LISTED = 50  # jobs in one mail
@@ -48,11 +46,15 @@ def _settle() -> int:
 
 
 def _mail_all() -> None:
-    since = timezone.now() - PATIENCE
-    due = Notice.objects.filter(way=Way.MAIL, mail_began_at=None, at__gt=since).order_by("pk")
-    for user in User.objects.filter(pk__in=due.values("user"), is_active=True).exclude(email=""):
+    for user in User.objects.filter(pk__in=_due().values("user"), is_active=True).exclude(email=""):
         if not _mail_one(user):
             return
+
+
+def _due() -> QuerySet[Notice]:
+    """What is to be mailed and was not begun, oldest first."""
+    since = timezone.now() - PATIENCE
+    return Notice.objects.filter(way=Way.MAIL, mail_began_at=None, at__gt=since).order_by("pk")
 
 
 def _mail_one(user: User) -> bool:
@@ -60,13 +62,7 @@ def _mail_one(user: User) -> bool:
     rows = _begin(user)
     if not rows:
         return True
-    try:
-        with get_connection() as connection:
-            message = _message(user, rows)
-            message.connection = connection
-            message.send()
-    except OSError as error:  # what smtplib raises are OSErrors too
-        log.warning("notices not mailed", user=user.pk, error=type(error).__name__)
+    if not letters.sent([_message(user, rows)], "notices not mailed", user=user.pk):
         Notice.objects.filter(pk__in=[row.pk for row in rows]).update(mail_began_at=None)
         return False
     Notice.objects.filter(pk__in=[row.pk for row in rows]).update(mailed_at=timezone.now())
@@ -81,26 +77,19 @@ def _begin(user: User) -> list[Notice]:
     lately = Notice.objects.filter(user=user, mail_began_at__gt=now - timedelta(hours=1))
     if lately.values("mail_began_at").distinct().count() >= MAILS_AN_HOUR:
         return []
-    due = Notice.objects.filter(user=user, way=Way.MAIL, mail_began_at=None, at__gt=now - PATIENCE).order_by("pk")
-    rows = _visible(user, list(due[:AT_ONCE]))
+    rows = _visible(user, list(_due().filter(user=user)[:AT_ONCE]))
     Notice.objects.filter(pk__in=[row.pk for row in rows]).update(mail_began_at=now)
     return rows
 
 
 def _visible(user: User, rows: list[Notice]) -> list[Notice]:
-    """Of jobs the person may see now: membership may have ended since. The others are told to nobody."""
-    jobs = gate.allowing(Job.objects.lines().filter(pk__in={row.job_id for row in rows}), user, Permission.JOB_VIEW)
-    seen = {job.pk: job for job in jobs}
-    Notice.objects.filter(pk__in=[row.pk for row in rows if row.job_id not in seen]).update(way=Way.NONE)
-    found = [row for row in rows if row.job_id in seen]
-    for row in found:
-        row.job = seen[row.job_id]
+    """What the person may see now; the others are told to nobody."""
+    found = visible(user, rows)
+    left = {row.pk for row in rows} - {row.pk for row in found}
+    Notice.objects.filter(pk__in=left).update(way=Way.NONE)
     return found
 
 
 def _message(user: User, rows: Sequence[Notice]) -> EmailMessage:
-    with translation.override(user.language or settings.LANGUAGE_CODE):
-        facts = {"user": user, "notices": rows[:LISTED], "more": max(0, len(rows) - LISTED), "first": rows[0],
-                 "count": len(rows), "address": settings.PUBLIC_URL}  # fmt: skip
-        subject = " ".join(render_to_string("mail/notices_subject.txt", facts).split())
-        return EmailMessage(subject, render_to_string("mail/notices.txt", facts), to=[user.email])
+    facts = {"notices": rows[:LISTED], "more": max(0, len(rows) - LISTED), "first": rows[0], "count": len(rows)}
+    return letters.to_person("notices", user, **facts)
