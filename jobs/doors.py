@@ -102,7 +102,7 @@ class Doors:
         """The preset's values over what stood there, which is kept to be put back."""
         if self.version is None:
             return values
-        self.kept = json.dumps(values)[:LONGEST_KEPT]
+        self._keep(values)
         whole = values | of_preset(self.version)
         self.brought.leave(str(whole.get("script") or ""))
         return whole
@@ -111,7 +111,8 @@ class Doors:
         """The script's own lines for Slurm become fields; the door is the script's from here on."""
         found = self.brought.taken(values)
         if self.brought.text:
-            self.kept, self.is_preset = json.dumps(values)[:LONGEST_KEPT], bool(found.get("preset"))
+            self._keep(values)
+            self.is_preset = bool(found.get("preset"))
             self.choose(str(found.pop("preset", "") or self.chosen))
         return found
 
@@ -120,6 +121,10 @@ class Doors:
         said = of_preset(self.version) if self.version else {}
         return values | {name: value for name, value in said.items() if values.get(name) in (None, "", False)}
 
+    def _keep(self, values: dict[str, Any]) -> None:
+        """It can be put back."""
+        self.kept = json.dumps(values)[:LONGEST_KEPT]
+
     def _back(self, values: dict[str, Any]) -> dict[str, Any]:
         try:
             kept = json.loads(self.kept)
@@ -127,7 +132,8 @@ class Doors:
             return values
         if not isinstance(kept, dict):
             return values
-        self.kept, self.brought.text = json.dumps(values)[:LONGEST_KEPT], ""
+        self._keep(values)
+        self.brought.text = ""
         names = JobForm.base_fields
         return values | {name: one for name, one in kept.items() if name in names and isinstance(one, str | bool | int)}
 

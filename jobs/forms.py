@@ -13,6 +13,7 @@ from accounts.models import User
 from jobs import specs, tables
 from jobs.models import Job
 from jobs.services import prepare
+from jobs.services.importing.brought import as_typed
 from presets.models import PresetVersion
 from projects.models import Project
 from quotas.models import Allocation
@@ -175,14 +176,10 @@ def of_preset(version: PresetVersion) -> dict[str, Any]:
 def like(job: Job) -> dict[str, Any]:
     """The fields of a job asked for before, to ask for it again."""
     options = {name: value for name, value in job.options.items() if name not in ("after", "begin", "preset")}
-    if "requeue" in options:
-        options["requeue"] = "yes" if options["requeue"] else "no"
-    if "parameters" in options:
-        options["parameters"] = tables.parameters_text(options["parameters"])
     return {
         "name": job.name, "partition": job.partition, "gpu_type": job.gpu_type, "gpus": job.gpus, "nodes": job.nodes,
         "cpus": job.cpus, "memory_gb": max(1, job.memory_mb // 1024), "time_limit_minutes": job.time_limit_minutes,
         "allocation": job.allocation.code if job.allocation else "", "script": job.script or EXAMPLE,
         "datasets": " ".join(f"{one['code']}@{one['version']}" for one in job.datasets),
-        "environment": tables.variables_text(job.environment), **options,
+        **as_typed({"environment": job.environment, **options}),
     }  # fmt: skip

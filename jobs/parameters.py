@@ -32,11 +32,12 @@ def exports(numbers: Iterable[int], rows: Sequence[Row]) -> str:
     """One line of sh that sets the variables of the task it runs in; "" without a table."""
     if not rows:
         return ""
-    cases = (f"{number}) export {_words(row)} ;;" for number, row in zip(numbers, rows, strict=False))
+    cases = (f"{number}) export {words(row)} ;;" for number, row in zip(numbers, rows, strict=False))
     return f'case "${{SLURM_ARRAY_TASK_ID-}}" in {" ".join(cases)} esac'
 
 
-def _words(row: Row) -> str:
+def words(row: Row) -> str:
+    """The variables of one task as a shell takes them: PARAM_RATE=0.05 PARAM_NAME='a b'."""
     return " ".join(f"{name}={shlex.quote(text)}" for name, text in of_task(row).items())
 
 

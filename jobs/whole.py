@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import chain
-from shlex import quote
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.utils import timezone
@@ -147,10 +146,7 @@ def _first(raw: Mapping[str, Any]) -> list[tuple[int, str]]:
         return []
     array = raw.get("array")
     numbers = chain.from_iterable(part or () for part in _ranges(array)) if array else range(len(rows))
-    return [
-        (number, " ".join(f"{name}={quote(text)}" for name, text in parameters.of_task(row).items())[:SHORT])
-        for number, row in zip(numbers, rows[:FIRST], strict=False)
-    ]
+    return [(number, parameters.words(row)[:SHORT]) for number, row in zip(numbers, rows[:FIRST], strict=False)]
 
 
 def _summary(raw: Mapping[str, Any], form: JobForm, errors: Mapping[str, Any]) -> list[tuple[Text, str]]:

@@ -41,11 +41,11 @@ from jobs.api_report import router as job_report
 from jobs.api_standing import router as standings
 from jobs.services import AlreadyOver, KeyReused, NotNow
 from jobs.services.acts import NotPossible
+from jobs.services.asking import FIELD_OF_LIMIT
 from jobs.services.pace import TooFast
 from jobs.services.reading import ReaderDown
 from jobs.services.repeating import NotAgain
 from jobs.specs import BadSpec
-from jobs.views.asking import FIELD_OF_LIMIT
 from portal import api_schema, denied
 from portal.api_auth import WrongScope, door
 from portal.problems import problem

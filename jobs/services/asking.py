@@ -24,6 +24,12 @@ from projects.models import Project
 from quotas import services as quotas
 from quotas.models import Allocation
 
+# the field of a request that a limit of its allocation speaks of
+FIELD_OF_LIMIT = {
+    "gpus_at_once": "gpus", "gpu_minutes": "time_limit_minutes", "longest_minutes": "time_limit_minutes",
+    "jobs_submitted": "allocation", "partition": "partition",
+}  # fmt: skip
+
 
 class KeyReused(Exception):
     """The idempotency key came with another request before."""

@@ -19,19 +19,12 @@ from datasets.services import NotPermitted
 from jobs import services
 from jobs.forms import JobForm, like
 from jobs.models import Job
+from jobs.services.asking import FIELD_OF_LIMIT
 from jobs.services.importing import drafts
 from jobs.services.importing.brought import SILENT, as_typed
 from jobs.views import importing, submitting
 from projects.models import Project
 from quotas.services import OverAllocation
-
-FIELD_OF_LIMIT = {
-    "gpus_at_once": "gpus",
-    "gpu_minutes": "time_limit_minutes",
-    "longest_minutes": "time_limit_minutes",
-    "jobs_submitted": "allocation",
-    "partition": "partition",
-}
 
 
 @login_required
@@ -70,20 +63,17 @@ def _initial(request: SignedInRequest) -> dict[str, Any]:
         draft = importing.fetch(request, brought)
         return SILENT | as_typed(drafts.request_of(draft))
     again = request.GET.get("like")
-    return (
-        like(gate.fetch(Job.objects.select_related("allocation"), request.user, Permission.JOB_VIEW, pk=again))
-        if again
-        else {"folder": request.GET["folder"].replace("\x00", "\ufffd")[:200]}
-        if request.GET.get("folder")
-        else {}
-    )
+    if again:
+        return like(gate.fetch(Job.objects.select_related("allocation"), request.user, Permission.JOB_VIEW, pk=again))
+    folder = submitting.plain(request.GET.get("folder", ""))[:200]
+    return {"folder": folder} if folder else {}
 
 
 def _ask(request: SignedInRequest, form: JobForm, project: Project) -> Job | None:
     try:
         return services.submit(
             project=project, spec=form.spec, allocation=form.chosen, by=request.user,
-            idempotency_key=request.POST.get("key", "").replace("\x00", "\ufffd")[:100] or None,
+            idempotency_key=submitting.plain(request.POST.get("key", ""))[:100] or None,
         )  # fmt: skip
     except OverAllocation as over:
         form.add_error(FIELD_OF_LIMIT[over.limit], str(over))

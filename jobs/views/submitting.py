@@ -187,8 +187,13 @@ def _file(request: SignedInRequest, doors: Doors) -> dict[str, str]:
 
 
 def clean(data: QueryDict) -> QueryDict:
-    """Without what PostgreSQL keeps nowhere: it knows no NUL, so nothing of ours holds one."""
+    """All of it plain."""
     found = data.copy()
     for name, values in data.lists():
-        found.setlist(name, [value.replace("\x00", "\ufffd") if isinstance(value, str) else value for value in values])
+        found.setlist(name, [plain(value) if isinstance(value, str) else value for value in values])
     return found
+
+
+def plain(text: str) -> str:
+    """Without what PostgreSQL keeps nowhere: it knows no NUL, so nothing of ours holds one."""
+    return text.replace("\x00", "\ufffd")

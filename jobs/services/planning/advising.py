@@ -15,6 +15,7 @@ from cluster.services import operating
 from datasets.services import NotPermitted
 from jobs.advice import round_up
 from jobs.services import data, touched
+from jobs.services.asking import FIELD_OF_LIMIT
 from jobs.services.planning import picture
 from jobs.services.planning.rooms import Demand
 from jobs.services.starting import warnings
@@ -56,12 +57,6 @@ class Advice:
     seen_at: datetime | None = None
 
 
-FIELDS = {
-    "gpus_at_once": "gpus", "gpu_minutes": "time_limit_minutes", "longest_minutes": "time_limit_minutes",
-    "jobs_submitted": "allocation", "partition": "partition",
-}  # fmt: skip
-
-
 def advise(*, spec: JobSpec, allocation: Allocation, project: Project, by: User) -> Advice:
     """Of a request whose fields are all well. Nothing is written, and Slurm is not asked."""
     seen = picture.look()
@@ -81,7 +76,7 @@ def _refusals(spec: JobSpec, allocation: Allocation, project: Project, by: User)
     try:
         check(allocation, wish)
     except OverAllocation as over:
-        yield FIELDS[over.limit], str(over)
+        yield FIELD_OF_LIMIT[over.limit], str(over)
     try:
         with transaction.atomic():
             data.permitted(spec, project=project, by=by)

@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from functools import partial
 
 from django.conf import settings
 from django.utils import timezone
@@ -120,14 +119,10 @@ def _place(rooms: Rooms, places: dict[str, frozenset[str]], now: float) -> dict[
         counts[job.partition] = counts.get(job.partition, 0) + 1
         demand = demand_of(job, places.get(job.partition, frozenset()), now)
         left = int(job.task_counts.get("waiting", job.asked.tasks)) if job.is_array else 1
-        for place in map(partial(_placed, rooms, demand), range(min(left, MOST_TASKS))):
-            if place is None:
+        for _task in range(min(left, MOST_TASKS)):
+            if rooms.place(demand) is None:
                 break
     return counts
-
-
-def _placed(rooms: Rooms, demand: Demand, _number: int) -> float | None:
-    return rooms.place(demand)
 
 
 def demand_of(job: Job, places: frozenset[str], now: float) -> Demand:
