@@ -10,9 +10,9 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from quotas import words
-from quotas.models import AllocationRequest
+from quotas.models import Allocation, AllocationRequest, Share
 
-PLAIN = ("gpu_minutes", "gpus_at_once", "longest_minutes", "jobs_submitted", "jobs_running")
+PLAIN = tuple(name for name in AllocationRequest.AMOUNTS if name in Share.LIMITS)
 TYPED = {"gpu_minutes_by_type": "gpu_minutes", "gpus_by_type": "gpus_at_once"}  # and the name of one of them
 DAYS = ("starts_on", "ends_on")
 
@@ -44,8 +44,12 @@ def lines(row: AllocationRequest, types: Iterable[str]) -> Iterator[Line]:
 
 def asked(row: AllocationRequest) -> list[Line]:
     """Those that are asked for."""
-    types = sorted({*row.gpus_by_type, *row.gpu_minutes_by_type})
-    return [line for line in lines(row, types) if line.asked]
+    return [line for line in lines(row, sorted(types_of(row))) if line.asked]
+
+
+def types_of(row: AllocationRequest | Allocation | None) -> set[str]:
+    """The GPU types a row has amounts of; none of no row."""
+    return {*row.gpus_by_type, *row.gpu_minutes_by_type} if row else set()
 
 
 def _line(row: AllocationRequest, field: str, name: str, wanted: Any, now: Any, kind: str = "") -> Line:

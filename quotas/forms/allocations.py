@@ -11,7 +11,8 @@ from django.utils.translation import gettext_lazy as _
 
 from projects.forms import DayInput, day_field
 from projects.models import Project, code_validator
-from quotas.forms.fields import LimitsForm, RowField, TypedLimitsForm, gpu_types, typed, types_of
+from quotas import wishes
+from quotas.forms.fields import LimitsForm, RowField, TypedLimitsForm, gpu_types, typed
 from quotas.models import Allocation, FundingSource
 
 
@@ -57,7 +58,7 @@ class AllocationForm(TypedLimitsForm):
         super().__init__(*args, **kwargs)
         choices: Any = self.fields
         choices["funding"].of(FundingSource.objects.filter(project=project))
-        self.offer(gpu_types(project.partitions) | types_of(allocation), project.partitions)
+        self.offer(gpu_types(project.partitions) | wishes.types_of(allocation), project.partitions)
         choices["partitions"].help_text = _("None chosen: all of the project's.")
 
     @property

@@ -130,11 +130,6 @@ def typed(row: Any) -> dict[str, int]:
     return {f"{limit}__{name}": value for limit in BY_TYPE for name, value in getattr(row, limit).items()}
 
 
-def types_of(row: Any) -> set[str]:
-    """The GPU types a row has amounts of; none of no row."""
-    return {*row.gpus_by_type, *row.gpu_minutes_by_type} if row else set()
-
-
 def gpu_types(partitions: Iterable[str]) -> set[str]:
     """What the nodes of these partitions have."""
     rows = Partition.objects.filter(name__in=list(partitions)).values_list("gpu_types", flat=True)

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from projects.forms import day_field
 from projects.models import Project
 from quotas import wishes
-from quotas.forms.fields import HoursField, RowField, TypedLimitsForm, gpu_types, typed, types_of
+from quotas.forms.fields import HoursField, RowField, TypedLimitsForm, gpu_types, typed
 from quotas.models import Allocation, AllocationRequest, FundingSource, Kind
 
 
@@ -38,7 +38,7 @@ class RequestForm(TypedLimitsForm):
         choices: Any = self.fields
         choices["allocation"].of(allocations)
         choices["funding"].of(FundingSource.objects.filter(project=project))
-        self.offer(gpu_types(project.partitions).union(*map(types_of, allocations)), project.partitions)
+        self.offer(gpu_types(project.partitions).union(*map(wishes.types_of, allocations)), project.partitions)
         if not allocations:
             choices["kind"].choices = [(Kind.NEW.value, Kind.NEW.label)]
 
@@ -64,7 +64,7 @@ class DecisionForm(TypedLimitsForm):
         kwargs["initial"] = {name: getattr(asked, name) for name in names} | typed(asked)
         super().__init__(*args, **kwargs)
         self.asked = asked
-        known = types_of(asked) | types_of(asked.allocation)
+        known = wishes.types_of(asked) | wishes.types_of(asked.allocation)
         self.offer(gpu_types(asked.project.partitions) | known, asked.project.partitions)
         if asked.kind != Kind.NEW:
             del self.fields["starts_on"]

@@ -14,11 +14,10 @@ from audit import trail
 from audit.actions import Action
 from projects.models import Project, RequestState
 from projects.services import decide, lock
-from quotas.models import Allocation, AllocationRequest, Comment, Kind
+from quotas.models import Allocation, AllocationRequest, Comment, Kind, Share
 from quotas.services.allocations import change_allocation, create_allocation
 
 _WANTED = (*AllocationRequest.AMOUNTS, "ends_on")
-_LIMITS = ("gpu_minutes", "gpus_at_once", "longest_minutes", "jobs_submitted", "jobs_running")
 _BY_TYPE = ("gpu_minutes_by_type", "gpus_by_type")
 UNDECIDED = ("decided_by",)  # empty until somebody decides
 
@@ -72,7 +71,7 @@ def _longer(row: AllocationRequest, allocation: Allocation) -> dict[str, str]:
 
 
 def _is_more(row: AllocationRequest, allocation: Allocation) -> bool:
-    pairs = [(getattr(row, name), getattr(allocation, name)) for name in _LIMITS]
+    pairs = [(getattr(row, name), getattr(allocation, name)) for name in Share.LIMITS]
     for name in _BY_TYPE:
         pairs += [(wanted, getattr(allocation, name).get(kind)) for kind, wanted in getattr(row, name).items()]
     larger = any(wanted is not None and now is not None and wanted > now for wanted, now in pairs)
@@ -80,7 +79,7 @@ def _is_more(row: AllocationRequest, allocation: Allocation) -> bool:
 
 
 def _leave_out(row: AllocationRequest, allocation: Allocation) -> None:
-    for name in _LIMITS:
+    for name in Share.LIMITS:
         if getattr(row, name) == getattr(allocation, name):
             setattr(row, name, None)
     for name in _BY_TYPE:
