@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import os
 from collections import defaultdict
 from typing import Any
 
@@ -18,8 +16,7 @@ MOST_PEOPLE = 200  # those who have most; the packet is bounded
 def send_census(channel: Channel, root: Root, uid: int, asked: dict[str, Any]) -> None:
     """Per uid: files, bytes, bytes of what changed since `since`; and the room there is."""
     with root.folder(asked["path"]) as folder:
-        told = limits.of_folder(folder, uid, os.fstat(folder).st_gid)
-        space = os.fstatvfs(folder)
+        room, bounds = limits.told(folder, uid)
     walked, found = Walk(root), defaultdict[int, list[int]](lambda: [0, 0, 0])
     for _, status in walked.files(asked["path"]):
         share = found[status.st_uid]
@@ -28,8 +25,4 @@ def send_census(channel: Channel, root: Root, uid: int, asked: dict[str, Any]) -
         share[1] += taken
         share[2] += taken if status.st_mtime >= asked["since"] else 0
     most = sorted(([one, *share] for one, share in found.items()), key=lambda row: -row[2])[:MOST_PEOPLE]
-    size = space.f_frsize
-    channel.send(ANSWER, pack({
-        "shares": most, "cut": walked.cut, "limits": [list(dataclasses.astuple(one)) for one in told],
-        "room": [space.f_bavail * size, space.f_blocks * size, space.f_favail],
-    }))  # fmt: skip
+    channel.send(ANSWER, pack({"shares": most, "cut": walked.cut, "limits": bounds, "room": room}))

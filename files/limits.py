@@ -47,6 +47,17 @@ def of_folder(folder: int, uid: int, gid: int) -> list[Limit]:
     return [one for one in found if one.limit or one.files_limit]
 
 
+def told(folder: int, uid: int) -> tuple[list[int], list[list[str | int]]]:
+    """As it travels: bytes free and in all and files that may still be made, for who is not root; and the bounds."""
+    room = os.fstatvfs(folder)
+    bounds = of_folder(folder, uid, os.fstat(folder).st_gid)
+    size = room.f_frsize
+    return (
+        [room.f_bavail * size, room.f_blocks * size, room.f_favail],
+        [list(dataclasses.astuple(one)) for one in bounds],
+    )
+
+
 def kernel(folder: int, kind: str, number: int) -> Limit | None:
     """The kernel's own quota; None where the file system keeps none or does not say."""
     room = ctypes.create_string_buffer(_BLOCKS.size)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import heapq
 import os
 import stat
@@ -125,11 +124,8 @@ def pieces(file: int, offset: int, limit: int) -> Iterator[bytes]:
 def send_space(channel: Channel, root: Root, uid: int, asked: dict[str, Any]) -> None:
     """Room on the file system the folder lies on, for people who are not root, and what it allows them."""
     with root.folder(asked["path"]) as folder:
-        room = os.fstatvfs(folder)
-        bounds = limits.of_folder(folder, uid, os.fstat(folder).st_gid)
-    size = room.f_frsize
-    told = {"free": room.f_bavail * size, "total": room.f_blocks * size, "files": room.f_favail}
-    channel.send(ANSWER, pack(told | {"limits": [list(dataclasses.astuple(one)) for one in bounds]}))
+        (free, total, files), bounds = limits.told(folder, uid)
+    channel.send(ANSWER, pack({"free": free, "total": total, "files": files, "limits": bounds}))
 
 
 def send_walk(channel: Channel, root: Root, uid: int, asked: dict[str, Any]) -> None:

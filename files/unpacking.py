@@ -22,7 +22,7 @@ from files.beneath import Root, is_shared, rename_to_new
 from files.changing import Deletion
 from files.looking import row
 from files.names import PART, BadName, check_new, parts, shown
-from files.uploading import MARGIN
+from files.uploading import check_room
 from files.wire import ANSWER, DATA, PIECE, Channel, pack
 
 MOST_ENTRIES = 20_000  # files and folders in all
@@ -95,7 +95,7 @@ def unpack(channel: Channel, root: Root, uid: int, asked: dict[str, Any]) -> Non
         digest = _digest(file, left)
         with _List(file, closefd=False) as raw, zipfile.ZipFile(raw) as archive:
             plan = _planned(archive.infolist(), status.st_size)
-            _check_room(above, plan.bytes)
+            check_room(above, plan.bytes)
             entry = _Unpacking(root, archive, plan, left).into(asked["to"], above, name)
     made = {"files": len(plan.files), "folders": len(plan.folders), "bytes": plan.bytes}
     channel.send(ANSWER, pack({"entry": entry, "size": status.st_size, "digest": digest, **made}))
@@ -117,12 +117,6 @@ def _check_free(above: int, name: str) -> None:
     with contextlib.suppress(FileNotFoundError):
         os.stat(name, dir_fd=above, follow_symlinks=False)
         raise Refused("exists")
-
-
-def _check_room(above: int, needed: int) -> None:
-    room = os.fstatvfs(above)
-    if needed + MARGIN > (free := room.f_bavail * room.f_frsize):
-        raise Refused("full", free=free, needed=needed)
 
 
 def _digest(file: int, left: _Time) -> str:

@@ -32,12 +32,20 @@ def begin(channel: Channel, root: Root, uid: int, asked: dict[str, Any]) -> None
             have = os.fstat(part).st_size
             if have > asked["size"]:
                 raise Refused("offset", offset=have)
-            room = os.fstatvfs(part)
-            free = room.f_bavail * room.f_frsize
-            if asked["size"] - have + MARGIN > free:
+            try:
+                check_room(part, asked["size"] - have)
+            except Refused:
                 os.unlink(PART + asked["id"], dir_fd=above)
-                raise Refused("full", free=free, needed=asked["size"] - have)
+                raise
     channel.send(ANSWER, pack({"offset": have}))
+
+
+def check_room(where: int, needed: int) -> None:
+    """Whether so many bytes fit, with MARGIN to spare, beside a file or folder held open. Raises Refused."""
+    room = os.fstatvfs(where)
+    free = room.f_bavail * room.f_frsize
+    if needed + MARGIN > free:
+        raise Refused("full", free=free, needed=needed)
 
 
 def _check_target(above: int, name: str, *, overwrite: bool) -> bool:

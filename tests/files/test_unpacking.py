@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from files import unpacking
+from files import unpacking, uploading
 from files.answers import Refused
 from files.names import PART
 from tests.files.door import ANA, BETO, GROUP, Place, own
@@ -259,7 +259,7 @@ def test_a_full_disk_keeps_nothing(place: Place, monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(os, "fstatvfs", lambda _: Full)
     with pytest.raises(Refused) as error:
-        unpacking._check_room(0, 10_000)
+        uploading.check_room(0, 10_000)
     assert (error.value.answer, error.value.facts) == ("full", {"free": 4096, "needed": 10_000})
 
 
