@@ -63,6 +63,8 @@ class Maintenance(models.Model):
     in_slurm = models.BooleanField(null=True)  # what Slurm has: null, not looked yet
     words = models.CharField(max_length=300, blank=True)
 
+    PREFIX = "bancada-"  # of their names in Slurm: the site's own have others
+
     class Meta:
         ordering = ("starts_at",)
         constraints = (
@@ -75,7 +77,7 @@ class Maintenance(models.Model):
     @property
     def name(self) -> str:
         """The reservation's, in Slurm."""
-        return f"bancada-{self.pk}"
+        return f"{self.PREFIX}{self.pk}"
 
     @property
     def reason(self) -> str:

@@ -8,10 +8,9 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from cluster.models import Cluster, Node, Partition
+from cluster.models import Cluster, Maintenance, Node, Partition
 from slurm.contract import NodeRecord, PartitionRecord, ReservationRecord
 
-OWN = "bancada-"  # cluster.models.Maintenance's names
 MOST_RESERVATIONS = 50  # what every page may load with the picture
 
 
@@ -62,7 +61,7 @@ def see_reservations(cluster: Cluster, records: Sequence[ReservationRecord]) -> 
             "nodes": list(record.nodes),
         }
         for record in sorted(records, key=lambda record: record.start_time)[:MOST_RESERVATIONS]
-        if not record.name.startswith(OWN)
+        if not record.name.startswith(Maintenance.PREFIX)
     ]
     cluster.save(update_fields=["reservations"])
 

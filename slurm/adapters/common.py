@@ -10,6 +10,7 @@ from slurm.contract import JobRecord, NodeRecord, PartitionRecord
 
 Json = Mapping[str, Any]
 _UNSET = (-1, -2, 0xFFFFFFFF, 0xFFFFFFFE, 0xFFFF, 0xFFFE)  # Slurm's INFINITE and NO_VAL, signed and not
+_NO_TASK = str(0xFFFFFFFE)
 
 
 def number(value: Any) -> int | None:
@@ -17,6 +18,11 @@ def number(value: Any) -> int | None:
     if isinstance(value, Mapping):
         value = value.get("number") if value.get("set") and not value.get("infinite") else None
     return None if value is None or value in _UNSET else int(value)
+
+
+def task_path(path: str | None) -> str:
+    """The path of an array's output: Slurm's mark for "unset" is %a again, where no task has its number yet."""
+    return (path or "").replace(_NO_TASK, "%a")
 
 
 def words(value: str | Iterable[str] | None) -> frozenset[str]:

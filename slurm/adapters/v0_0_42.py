@@ -9,7 +9,6 @@ from slurm.adapters import Json, common
 from slurm.contract import JobRecord, NodeRecord, PartitionRecord, Submission
 
 VERSION = "v0.0.42"
-_NO_TASK = str(0xFFFFFFFE)
 
 
 def submit_body(submission: Submission) -> dict[str, Any]:
@@ -90,10 +89,10 @@ def job_record(job: Json) -> JobRecord:
 
 
 def _signs(job: Json) -> Json:
-    """24.11 puts numbers into the paths of an array that has none yet: its mark for "unset" where %a stood."""
+    """24.11 puts numbers into the paths of an array that has none yet."""
     if not job.get("array_task_string"):
         return job
-    paths = {name: str(job.get(name) or "").replace(_NO_TASK, "%a") for name in ("standard_output", "standard_error")}
+    paths = {name: common.task_path(job.get(name)) for name in ("standard_output", "standard_error")}
     return {**job, **paths}
 
 

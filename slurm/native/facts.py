@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-_UNSET_TASK = str(0xFFFFFFFE)
+from slurm.adapters.common import task_path
 
 
 def job(one: Any) -> dict[str, Any]:
@@ -42,8 +42,8 @@ def _words(one: Any) -> dict[str, Any]:
         "comment": one.comment,
         "admin_comment": one.admin_comment,
         "current_working_directory": one.working_directory,
-        "standard_output": (one.standard_output or "").replace(_UNSET_TASK, "%a"),
-        "standard_error": (one.standard_error or "").replace(_UNSET_TASK, "%a"),
+        "standard_output": task_path(one.standard_output),
+        "standard_error": task_path(one.standard_error),
     }
 
 
