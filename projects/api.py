@@ -82,8 +82,10 @@ def _request(pk: Any) -> ProjectRequest | None:
 
 
 def _check(fields: dict[str, Any], row: Project | None = None) -> None:
-    """Every wrong field at once, of a new project or of one that is changed. Raises ValidationError."""
-    wrong: dict[str, list[str]] = _unknown(fields["partitions"]) if "partitions" in fields else {}
+    """Queues nobody knows, with every other wrong field; else the service judges. Raises ValidationError."""
+    wrong = _unknown(fields["partitions"]) if "partitions" in fields else {}
+    if not wrong:
+        return
     project = copy(row) if row else Project(slurm_account=fields["code"])
     for name in fields.keys() & {one.name for one in Project._meta.get_fields()}:
         setattr(project, name, fields[name])
@@ -91,8 +93,7 @@ def _check(fields: dict[str, Any], row: Project | None = None) -> None:
         project.full_clean(exclude=["slurm_account"])
     except ValidationError as said:
         wrong = said.message_dict | wrong
-    if wrong:
-        raise ValidationError(wrong)
+    raise ValidationError(wrong)
 
 
 def _unknown(names: list[str]) -> dict[str, list[str]]:
