@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -69,18 +70,24 @@ def main() -> int:
     """1 where something was lost, doubled or another than it was; what is only slow is said in the table."""
     asked = arguments()
     place = Place(Path(os.environ.get("BANCADA_STACK", ROOT / "var/stack.json")))
-    figures: list[Figure] = []
+    figures, broken = list[Figure](), list[str]()
     for name in asked.numbers or NUMBERS:
         began = time.monotonic()
-        for figure in NUMBERS[name](place, small=asked.small, large=asked.large):
-            figures.append(figure)
-            print("  ".join(figure.cells()), file=sys.stderr, flush=True)
+        try:
+            for figure in NUMBERS[name](place, small=asked.small, large=asked.large):
+                figures.append(figure)
+                print("  ".join(figure.cells()), file=sys.stderr, flush=True)
+        except Exception:  # the others are measured all the same; the exit status tells
+            traceback.print_exc()
+            broken.append(name)
         print(f"{name}: {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
     text = f"{circumstances('python -m tests.bench ' + ' '.join(sys.argv[1:]))}\n{markdown(figures)}"
     print(text)
     if asked.write:
         write(text)
-    return int(any(figure.must and not figure.good for figure in figures))
+    if broken:
+        print(f"not measured: {' '.join(broken)}", file=sys.stderr)
+    return int(bool(broken) or any(figure.must and not figure.good for figure in figures))
 
 
 if __name__ == "__main__":

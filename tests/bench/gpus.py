@@ -18,6 +18,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from stack.driver.build import build
+from tests.bench import inside
 from tests.bench.figures import ROOT, Figure, quantile
 from tests.bench.place import Place
 
@@ -145,6 +146,7 @@ def _series(name: str, most: float, more: str, end: int, step: int) -> Iterator[
 
 def the_chart(step: int) -> Iterator[Figure]:
     """A day of eight GPUs and four readings: asked, made into an answer, and its size on the wire."""
+    inside.settings("none", "/nowhere")  # no statement is made
     from cluster.metrics.charts import Card, Where, chart
     from cluster.metrics.prometheus import Prometheus
     from jobs.api_gpus import ChartOut, _out

@@ -9,8 +9,7 @@ import sys
 import time
 from typing import Any
 
-from tests.bench import seed
-from tests.bench.trail_inside import _settings
+from tests.bench import inside, seed
 
 # each has a full page at both sizes
 PATHS = ("/jobs/", "/jobs/?whose=all", "/jobs/?whose=cluster", "/jobs/?gpu=a100")
@@ -21,7 +20,8 @@ def main() -> None:
     """The last line: path -> [ms at few, queries, ms at many, queries, bytes of a refresh]."""
     os.environ["BANCADA_ALLOWED_HOSTS"] = "testserver"
     name, host, few, many = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
-    _settings(name, host)
+    inside.settings(name, host)
+    inside.roles()
     from django.conf import settings
 
     # this copy has no folder of collected files

@@ -29,8 +29,8 @@ INSERT INTO accounts_user (password, is_superuser, username, first_name, last_na
   date_joined, display_name, site_role, language, theme, single_keys, session_epoch)
 SELECT '', false, 'bench' || g, '', '', '', false, true, now(), 'Bench ' || g, '', '', '', true, 0
 FROM generate_series(1, 2 * %(count)s) g;
-INSERT INTO projects_membership (project_id, user_id, role, starts_at, why, on_end)
-SELECT p.id, u.id, CASE WHEN m = 0 THEN 'pi' ELSE 'researcher' END, now(), '', 'finish'
+INSERT INTO projects_membership (project_id, user_id, role, starts_at, why, ended_why, on_end)
+SELECT p.id, u.id, CASE WHEN m = 0 THEN 'pi' ELSE 'researcher' END, now(), '', '', 'finish'
 FROM generate_series(1, %(count)s) g, generate_series(0, %(members)s - 1) m, projects_project p, accounts_user u
 WHERE p.code = 'bench' || g AND u.username = 'bench' || (1 + (g * 7 + m * 331) %% (2 * %(count)s));
 INSERT INTO quotas_allocation (project_id, code, title, qos, starts_on, gpu_minutes, used_gpu_minutes, is_default,

@@ -60,13 +60,18 @@ def fill(place: Place, jobs: int, events: int) -> None:
     """At least so many; a second time adds nothing. They stay: what is measured is thrown away as a whole."""
     if place.one("SELECT count(*) FROM jobs_job WHERE name LIKE 'seed-%%'") >= jobs:
         return
+    with place.database.transaction():
+        for statement in statements(jobs, events):
+            place.database.execute(statement)
+    for table in ("jobs_job", "jobs_handover", "jobs_run", "audit_auditevent"):
+        place.database.execute(f"VACUUM ANALYZE {table}")
+
+
+def statements(jobs: int, events: int) -> tuple[str, ...]:
+    """In their order, for one transaction."""
     rows = _ROWS.replace("%(count)s", str(jobs)).replace("%%", "%")
     happened = _EVENTS.replace("%(each)s", str(events // jobs))
     # keys are checked before the events: the trail's trigger opens a subtransaction a row, whose end looks at all that
     # is still to be checked
     checked = "SET CONSTRAINTS ALL IMMEDIATE"
-    with place.database.transaction():
-        for statement in (rows, _JOBS, _HANDOVERS, _RUNS, checked, _IDENTITIES, happened, "DROP TABLE seed"):
-            place.database.execute(statement)
-    for table in ("jobs_job", "jobs_handover", "jobs_run", "audit_auditevent"):
-        place.database.execute(f"VACUUM ANALYZE {table}")
+    return rows, _JOBS, _HANDOVERS, _RUNS, checked, _IDENTITIES, happened, "DROP TABLE seed"

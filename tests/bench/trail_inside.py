@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import resource
-import secrets
 import signal
 import subprocess
 import sys
@@ -15,6 +14,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from tests.bench import inside
 
 FILL = """
 INSERT INTO audit_identity (ref, kind, value, person_id, at)
@@ -32,7 +33,8 @@ STEP = 100_000  # rows a statement
 def main() -> None:
     """The last line is what was found, as JSON."""
     name, host, rows, seconds = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
-    _settings(name, host)
+    inside.settings(name, host)
+    inside.roles()
     with tempfile.TemporaryDirectory() as folder:
         key = _key(Path(folder))
         _fill(rows)
@@ -49,21 +51,6 @@ def _beside(folder: Path) -> dict[str, float]:
     from tests.bench.trail_beside import beside
 
     return beside(folder)
-
-
-def _settings(name: str, host: str) -> None:
-    os.environ |= {
-        "DJANGO_SETTINGS_MODULE": "portal.settings", "BANCADA_SECRET_KEY": secrets.token_hex(32),
-        "BANCADA_PUBLIC_URL": "https://bench.example", "LDAP_URL": "ldaps://bench.example", "SLURM_URL": "fake:bench",
-        "DATABASE_URL": f"postgres://postgres@/{name}?host={host}", "BANCADA_LOG_LEVEL": "ERROR",
-        "BANCADA_SUBMISSIONS_PER_MINUTE": "0",
-    }  # fmt: skip
-    import django
-
-    django.setup()
-    from django.core.management import call_command
-
-    call_command("setup_roles", verbosity=0)
 
 
 def _key(folder: Path) -> Any:
