@@ -33,7 +33,6 @@ class Stranger:
     seconds: float | None
     project: str
     login: str
-    is_stranger: bool = True
 
     @property
     def is_open(self) -> bool:

@@ -44,7 +44,7 @@ def jobs(request: SignedInRequest) -> HttpResponse:
     rows = _rows(request.user, asked)
     shown = columns.chosen(asked["col"])
     context = asked | {
-        "show": dict.fromkeys(shown, True),
+        "shown": shown,
         "heads": columns.heads(shown),
         "boxes": columns.boxes(shown),
         "usual": shown == list(columns.USUAL),

@@ -1,53 +1,22 @@
-"""An event of the trail in full, as every page of events folds it away."""
+"""What pages of the trail say: values, moments, rights and their kinds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime, timedelta
-from functools import cache, lru_cache
-from html import escape
 from typing import Any
-from urllib.parse import quote
 
 from django import template
 from django.urls import reverse
 from django.utils.formats import localize
-from django.utils.html import conditional_escape, format_html
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from access.roles import Role, SiteRole
 from audit.could import Could
-from audit.models import AuditEvent
 from portal.templatetags.ui import day, exact
 
 register = template.Library()
-_NONE = "00000000-0000-0000-0000-000000000000"
-
-
-@register.simple_tag(takes_context=True)
-def details(context: dict[str, Any], event: AuditEvent) -> SafeString:
-    """Written here and not as a template: a page has fifty of them with a dozen values each.
-
-    Where the event has a page of its own, which says the rest, only what this one event says of itself.
-    """
-    names = _names(get_language() or "")
-    own_page = context.get("opens") and not context.get("plain")
-    rest = () if own_page else _lines(event, names, links=not context.get("plain"))
-    lines = "".join((*rest, *_said(event)))
-    if not lines:
-        return SafeString("")
-    return SafeString(
-        f'<details class="words"><summary>{names["details"]}</summary><dl class="defs-list">{lines}</dl></details>'
-    )
-
-
-@register.simple_tag
-def event_time(event: AuditEvent, opens: object = None) -> SafeString:
-    """When it was, to the second; a link to its own page where that opens."""
-    shown = f'<time class="mono" datetime="{event.at.isoformat()}">{exact(event.at)}</time>'
-    return SafeString(f'<a href="{_address().replace(_NONE, str(event.uid))}">{shown}</a>' if opens else shown)
 
 
 @register.simple_tag(takes_context=True)
@@ -113,45 +82,3 @@ def cell(value: Any) -> str:
         case None | "":
             return "–"
     return str(value)
-
-
-@lru_cache(10)
-def _names(_language: str) -> dict[str, str]:
-    """What the parts of every event are called."""
-    said = {
-        "details": _("Details"), "event": _("Event"), "about": _("About"), "through": _("Through"),
-        "written": _("Written by"), "correlation": _("Correlation"),
-    }  # fmt: skip
-    return {name: conditional_escape(word) for name, word in said.items()}
-
-
-def _lines(event: AuditEvent, names: dict[str, str], *, links: bool) -> Iterator[str]:
-    """What every event has."""
-    yield _line(names["event"], str(event.uid))
-    if event.subject_id:
-        yield _line(names["about"], f"{event.subject_type} {event.subject_id}")
-    yield f"<dt>{names['through']}</dt><dd>{escape(str(event.door))}</dd>"
-    yield _line(names["written"], event.db_role)
-    yield _line(names["correlation"], _correlation(event.correlation) if links else event.correlation)
-
-
-def _said(event: AuditEvent) -> Iterator[str]:
-    """What only this kind of event has."""
-    for name, value in event.said.items():
-        yield f'<dt class="mono">{escape(name)}</dt><dd class="mono">{escape(str(localize(value)))}</dd>'
-
-
-def _line(name: str, value: str) -> str:
-    """`name` is escaped already."""
-    return f'<dt>{name}</dt><dd class="mono">{conditional_escape(value)}</dd>'
-
-
-def _correlation(value: str) -> SafeString:
-    """A link to all that happened in the same call."""
-    return format_html('<a href="?correlation={}">{}</a>', quote(value), value)
-
-
-@cache
-def _address() -> str:
-    """Asked for once: a page has fifty, and finding out takes longer than filling in."""
-    return reverse("audit:event", args=[_NONE])

@@ -93,3 +93,13 @@ def test_asking_again_for_an_open_list_is_small(bench: Bench) -> None:
     part = signed_in(bench.user).get("/jobs/?whose=all", headers={**EN, "HX-Request": "true"})
     assert len(part.content) <= 50_000 and part.text.count("<tr") == 51
     assert 'data-refresh="15"' in part.text, "it is asked for again while something moves"
+
+
+def test_what_others_wrote_stands_in_a_row_as_text(bench: Bench, strangers: Job) -> None:
+    hostile = "<img src=x onerror=alert(1)>\"'&"
+    job = bench.submit(name="alpha")
+    Job.objects.filter(pk__in=(job.pk, strangers.pk)).update(alias=hostile, node_list=hostile)
+    type(job.project).objects.update(title=hostile)
+    rows = body(page(bench, f"whose=cluster&{EVERY}"))
+    assert "<img" not in rows and "\"'&" not in rows
+    assert rows.count("&lt;img src=x onerror=alert(1)&gt;&quot;") == 4
