@@ -273,6 +273,7 @@ PERMISSIONS_POLICY: dict[str, list[str]] = {
 }
 DATA_UPLOAD_MAX_MEMORY_SIZE = 6 * 1024 * 1024  # a script of 4 MiB and its form
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 200
+DATA_UPLOAD_MAX_NUMBER_FILES = 1000  # more than any page of ours takes, so that the page says how many it does
 
 # --- languages ----------------------------------------------------------------------------------------------------
 LANGUAGE_CODE = env.str("BANCADA_LANGUAGE", default="pt-br")

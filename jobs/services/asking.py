@@ -145,6 +145,11 @@ def cancel(*, job: Job, by: User) -> None:
     bells.ring(bells.CARRY_OUT)
 
 
+def earlier(*, project: Project, spec: specs.JobSpec, allocation: Allocation, by: User, key: str | None) -> Job | None:
+    """The job that this very request made when it came before. Raises KeyReused."""
+    return _earlier(by, key, spec.digest(project=project.code, allocation=allocation.code))
+
+
 def _earlier(by: User, key: str | None, digest: str) -> Job | None:
     if not key:
         return None

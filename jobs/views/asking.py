@@ -17,8 +17,9 @@ from access.permissions import Permission
 from accounts.http import SignedInRequest
 from datasets.services import NotPermitted
 from jobs import services
-from jobs.forms import JobForm, like
+from jobs.forms import like
 from jobs.models import Job
+from jobs.services import attaching
 from jobs.services.asking import FIELD_OF_LIMIT
 from jobs.services.importing import drafts
 from jobs.services.importing.brought import SILENT, as_typed
@@ -36,7 +37,7 @@ def submit(request: SignedInRequest) -> HttpResponse:
         return render(request, "jobs/submit_nowhere.html")
     valid = sheet.is_judged and sheet.is_valid()
     if valid and not sheet.act:
-        job = _ask(request, sheet.form, sheet.project)
+        job = _ask(request, sheet)
         if job is not None:
             drafts.became(job)
             return redirect(job)
@@ -69,12 +70,19 @@ def _initial(request: SignedInRequest) -> dict[str, Any]:
     return {"folder": folder} if folder else {}
 
 
-def _ask(request: SignedInRequest, form: JobForm, project: Project) -> Job | None:
-    try:
-        return services.submit(
-            project=project, spec=form.spec, allocation=form.chosen, by=request.user,
+def _ask(request: SignedInRequest, sheet: submitting.Sheet) -> Job | None:
+    form, files = sheet.form, sheet.attached
+
+    def asked() -> Job:
+        return attaching.submit(
+            project=sheet.project, spec=form.spec, allocation=form.chosen, by=request.user, files=files.files,
             idempotency_key=submitting.plain(request.POST.get("key", ""))[:100] or None,
         )  # fmt: skip
+
+    try:
+        job: Job | None = files.tell(asked)
+        sheet.blame()
+        return job
     except OverAllocation as over:
         form.add_error(FIELD_OF_LIMIT[over.limit], str(over))
     except NotPermitted as refused:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from django.contrib import messages
 from django.forms import BoundField
 from django.http import QueryDict
+from django.utils.translation import gettext as _
 
 from access import gate
 from access.ids import uuid7
@@ -22,6 +23,7 @@ from jobs.services import planning
 from jobs.services.asking import partitions_of
 from jobs.services.importing import Finding, drafts
 from jobs.services.importing.brought import Brought
+from jobs.views.attached import Attached, bounds, may
 from presets.models import Software
 from presets.services.applying import offered
 from projects.models import Project
@@ -53,6 +55,7 @@ class Sheet:
     theirs: list[Any]
     doors: Doors
     form: JobForm
+    attached: Attached
     act: str = ""
 
     @property
@@ -64,7 +67,14 @@ class Sheet:
         """With what is wrong beside each field, lines of the script among it."""
         for said in self.doors.faults(str(self.form["script"].value() or "")) if self.form.is_bound else ():
             self.form.add_error("script", said)
+        self.attached.judge(str(self.form["folder"].value() or ""), self.doors.rules)
+        self.blame()
         return self.form.is_valid()
+
+    def blame(self) -> None:
+        """What is wrong with the files stands in the summary, too."""
+        for said in self.attached.wrong:
+            self.form.add_error(None, _("Files: %(said)s") % {"said": said})
 
     def raw(self) -> dict[str, Any]:
         """The request its fields make, as far as they make one."""
@@ -72,7 +82,9 @@ class Sheet:
         raw, _wrong = request_of(
             {name: "" if one is None else one for name, one in values.items()}, preset=self.doors.name
         )
-        return self.doors.request(raw)
+        found = self.doors.request(raw)
+        place = self.attached.place(str(found.get("name") or ""), self.request.POST.get("key", ""), self.request.user)
+        return found | {"folder": place} if place and not found.get("folder") else found
 
     def context(self) -> dict[str, Any]:
         """All the page is drawn from."""
@@ -98,6 +110,7 @@ class Sheet:
         line = next((one for one in lines if one.allocation.code == code), lines[0] if lines else None)
         return {
             "form": self.form, "doors": self.doors, "project": self.project, "allocations": lines,
+            "attached": self.attached, "may_attach": may(self.doors.rules), "bounds": bounds(),
             "advice": advice,
             "slots": self.slots(), "whole": whole.Whole.of(self.raw(), form=self.form, project=self.project, line=line),
         }  # fmt: skip
@@ -155,7 +168,8 @@ def sheet(request: SignedInRequest, initial: Callable[[], dict[str, Any]] = dict
     act = data.get("act", "") if request.method == "POST" else ""
     act = LOOK if "look" in request.GET else act  # htmx sends the button pressed last along with every look
     start = initial() if request.method == "GET" else {}
-    return Sheet(request, project, theirs, doors, _form(request, data, doors, start, act), act)
+    form = _form(request, data, doors, start, act)
+    return Sheet(request, project, theirs, doors, form, Attached.of(request, data, act), act)
 
 
 def _form(request: SignedInRequest, data: QueryDict, doors: Doors, initial: dict[str, Any], act: str) -> JobForm:

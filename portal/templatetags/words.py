@@ -111,6 +111,9 @@ def _submit() -> Words:
         "per_node": _("{n} per node"),
         "at_most": _("at most {n}"),
         "at_most_time": _("at most {time}"),
+        "leave_out": _("Leave out"),
+        "sending": _("Sending the files"),
+        "not_sent": _("Nothing was sent: the portal did not take it, or the connection broke off. Try again."),
     }
 
 

@@ -1,4 +1,5 @@
 // <file-drop>: files and folders dropped or chosen go up in pieces; one that broke off goes on where it stood.
+import { dropped } from "./dropped.js";
 import { bytes, say } from "./words.js";
 
 const TRIES = 6;
@@ -6,18 +7,6 @@ const PAUSE = 1000;  // ms before the first new try, twice as much each time
 
 const hex = (buffer) => [...new Uint8Array(buffer)].map((one) => one.toString(16).padStart(2, "0")).join("");
 const wait = (ms) => new Promise((done) => setTimeout(done, ms));
-
-/** All files of what was dropped, with their path from the dropped folder on. */
-async function filesOf(entry, before = "") {
-  if (entry.isFile) return [[before + entry.name, await new Promise((good, bad) => entry.file(good, bad))]];
-  const reader = entry.createReader();
-  const found = [];
-  for (;;) {
-    const some = await new Promise((good, bad) => reader.readEntries(good, bad));
-    if (!some.length) return found;
-    for (const one of some) found.push(...await filesOf(one, `${before}${entry.name}/`));
-  }
-}
 
 class Refusal extends Error {
   constructor(answer) { super(answer.said); this.answer = answer; }
@@ -43,10 +32,7 @@ class FileDrop extends HTMLElement {
 
   async dropped(event) {
     event.preventDefault();
-    const entries = [...event.dataTransfer.items].map((one) => one.webkitGetAsEntry?.()).filter(Boolean);
-    const plain = [...event.dataTransfer.files].map((file) => [file.name, file]);
-    const found = entries.length ? (await Promise.all(entries.map((one) => filesOf(one)))).flat() : plain;
-    this.take(found);
+    this.take(await dropped(event));
   }
 
   chosen(event) {

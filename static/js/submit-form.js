@@ -79,7 +79,10 @@ document.addEventListener("submit", (event) => {
   if (event.target !== form() || event.submitter?.name === "act") return;
   for (const button of form().querySelectorAll("[type=submit]")) {
     button.setAttribute("aria-disabled", "true");
-    if (button.dataset.busy) button.textContent = button.dataset.busy;
+    if (button.dataset.busy) {
+      button.dataset.idle = button.textContent;
+      button.textContent = button.dataset.busy;
+    }
   }
 });
 document.addEventListener("keydown", (event) => {
@@ -111,10 +114,11 @@ function bring(input) {
 }
 
 // the whole form was drawn anew
-document.addEventListener("htmx:afterSwap", (event) => {
-  if (event.detail.target.id !== "submit-form") return;
+function drawn() {
   showTypes();
   refresh();
-});
-showTypes();
-refresh();
+}
+
+document.addEventListener("htmx:afterSwap", (event) => { if (event.detail.target.id === "submit-form") drawn(); });
+document.addEventListener("form:drawn", drawn);
+drawn();
