@@ -28,7 +28,7 @@ class Written:
     folder: str
 
 
-def written(*, job: Job, by: User) -> Written | None:
+def written(*, job: Job, by: User, haste: float | None = None) -> Written | None:
     """None before it started. Raises what storage.services.passes.door does."""
     accepted = Handover.objects.filter(job=job, outcome=HandoverOutcome.ACCEPTED).order_by("-attempt")
     handover = accepted.only("working_directory", "uid").first()
@@ -38,7 +38,7 @@ def written(*, job: Job, by: User) -> Written | None:
     until = math.ceil(job.ended_at.timestamp()) + SLACK if job.ended_at else looking.MOST
     files, owners = looking.written(
         project=job.project, by=by, path=folder, uid=handover.uid, since=int(job.started_at.timestamp()) - SLACK,
-        until=until,
+        until=until, haste=haste,
     )  # fmt: skip
     return Written(files, owners, folder)
 

@@ -72,10 +72,11 @@ def room(*, project: Project, by: User) -> Room:
 
 
 def written(
-    *, project: Project, by: User, path: str, uid: int, since: int, until: int = MOST, limit: int = 200
-) -> tuple[Found, dict[int, User]]:
+    *, project: Project, by: User, path: str, uid: int, since: int, until: int = MOST, limit: int = 200,
+    haste: float | None = None,
+) -> tuple[Found, dict[int, User]]:  # fmt: skip
     """The newest files somebody changed beneath a folder within two times, and the people they belong to."""
-    with passes.door(project, by) as door:
+    with passes.door(project, by, haste=haste) as door:
         found = door.walk(path, since=since, until=until, uid=uid, limit=limit)
     return found, owners_of(project, found.entries)
 

@@ -12,13 +12,14 @@ from django.utils import timezone
 from access.bells import ring
 from access.compiled import Fixed
 from accounts.models import User
-from files.client import Door
+from files.client import TIMEOUT, Door
 from projects.models import Project
 from storage.models import FilePass
 
 SIGN_FILES = "slurm.sign_files"
 PATIENCE = 3.0  # seconds a page waits for the worker
 LOOK = 0.05  # seconds between two looks
+HASTE = 0.5  # seconds that who is only curious waits for the worker, and then for the door
 AGAIN = timedelta(seconds=5)  # a bell nobody heard is rung anew
 
 
@@ -37,20 +38,22 @@ def _row(project: int, user: int) -> QuerySet[FilePass]:
 _ROW = Fixed(_row)
 
 
-def door(project: Project, user: User, *, write: bool = False) -> Door:
+def door(project: Project, user: User, *, write: bool = False, haste: float | None = None) -> Door:
     """A connection to the files' door as this person, beneath this project's folder; use it as a context manager.
 
-    Raises NotReady, NoPass, files.client.DoorDown and files.answers.Refused.
+    `haste`: seconds after which it is given up, for what can do without the answer. Raises NotReady, NoPass,
+    files.client.DoorDown and files.answers.Refused.
     """
-    return Door(settings.FILES_SOCKET, ticket(project, user, write=write))
+    signed = ticket(project, user, write=write, patience=PATIENCE if haste is None else haste)
+    return Door(settings.FILES_SOCKET, signed, timeout=TIMEOUT if haste is None else haste)
 
 
-def ticket(project: Project, user: User, *, write: bool = False) -> str:
+def ticket(project: Project, user: User, *, write: bool = False, patience: float = PATIENCE) -> str:
     """The signed text of a pass that counts; asked for where there is none, and in time before it ends."""
     now = timezone.now()
     row = _ROW.first(project=project.pk, user=user.pk)
     if row is None or not row.counts(now, write=write):
-        return _wait(project, user, _ask(row, project, user, now), write=write)
+        return _wait(project, user, _ask(row, project, user, now), patience, write=write)
     if not row.counts(now + timedelta(seconds=settings.FILE_TICKET_SECONDS) / 2, write=write) and not row.is_waiting:
         _ask(row, project, user, now)
     return str(row.ticket)
@@ -66,8 +69,8 @@ def _ask(row: FilePass | None, project: Project, user: User, now: datetime) -> d
     return now
 
 
-def _wait(project: Project, user: User, asked: datetime, *, write: bool) -> str:
-    until = time.monotonic() + PATIENCE
+def _wait(project: Project, user: User, asked: datetime, patience: float, *, write: bool) -> str:
+    until = time.monotonic() + patience
     while time.monotonic() < until:
         time.sleep(LOOK)
         row = _ROW.first(project=project.pk, user=user.pk)

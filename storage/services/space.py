@@ -85,12 +85,14 @@ class Shortage:
     bound: str
 
 
-def shortage(*, project: Project, by: User, needed: int, folder: str = "") -> Shortage | None:
+def shortage(
+    *, project: Project, by: User, needed: int, folder: str = "", haste: float | None = None
+) -> Shortage | None:
     """Whether a job that will write `needed` bytes into the project's folder runs out of room; None where it fits.
 
     Raises what `passes.door` does; who asks before a job treats that as not known.
     """
-    with passes.door(project, by) as door:
+    with passes.door(project, by, haste=haste) as door:
         return tightest(needed, *door.bounds(folder))
 
 

@@ -16,7 +16,7 @@ from datasets.services import NotPermitted
 from jobs.advice import round_up
 from jobs.services import data, touched
 from jobs.services.asking import FIELD_OF_LIMIT
-from jobs.services.planning import picture
+from jobs.services.planning import output, picture
 from jobs.services.planning.rooms import Demand
 from jobs.services.starting import warnings
 from jobs.specs import JobSpec
@@ -64,7 +64,8 @@ def advise(*, spec: JobSpec, allocation: Allocation, project: Project, by: User)
     start = seen.start(demand)
     window, minutes = _window(seen, spec, demand)
     return Advice(
-        list(_refusals(spec, allocation, project, by)), warnings(spec.options.software), _moment(start),
+        list(_refusals(spec, allocation, project, by)),
+        [*warnings(spec.options.software), *output.warnings(spec, project=project, by=by)], _moment(start),
         start is not None and start <= seen.now + NEXT, seen.ahead.get(spec.partition, 0),
         list(_sooner(seen, spec, allocation, start)), window, minutes, seen.seen_at,
     )  # fmt: skip
