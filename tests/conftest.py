@@ -16,12 +16,14 @@ _ENV = {
     "BANCADA_ALLOW_PLAIN_HTTP": "1",
     "BANCADA_ALLOWED_HOSTS": "testserver,127.0.0.1",
     "BANCADA_STATIC_STORAGE": "django.contrib.staticfiles.storage.StaticFilesStorage",
+    "BANCADA_STATIC_ROOT": str(ROOT / "var" / "no-static"),  # empty: every test client would look through it anew
     "BANCADA_TRUSTED_PROXIES": "1",
     "SLURM_URL": "fake:unit",
     "BANCADA_LOG_LEVEL": "ERROR",
 }
 for _name, _value in _ENV.items():
     os.environ.setdefault(_name, _value)
+Path(os.environ["BANCADA_STATIC_ROOT"]).mkdir(parents=True, exist_ok=True)
 
 
 def _database() -> str:
@@ -48,13 +50,18 @@ django.setup()  # pytest-django does so only where it knew the settings before t
 
 
 @pytest.fixture(scope="session")
-def django_db_modify_db_settings() -> None:
-    """Each helper of a run may name its own test database."""
-    from django.conf import settings
+def django_db_modify_db_settings(request: pytest.FixtureRequest, django_db_blocker: object) -> None:
+    """Each helper of a run may name its own test database; a new one is copied from the one with all migrations."""
+    from django.db import connection
+
+    from tests import template
 
     name = os.environ.get("BANCADA_TEST_DB", "test_bancada")
     worker = os.environ.get("PYTEST_XDIST_WORKER", "")
-    settings.DATABASES["default"].setdefault("TEST", {})["NAME"] = f"{name}_{worker}" if worker else name
+    wanted = {"NAME": f"{name}_{worker}" if worker else name}
+    connection.settings_dict.setdefault("TEST", {}).update(wanted)
+    with django_db_blocker.unblock():  # type: ignore[attr-defined]
+        template.use(wanted, anew=request.config.getoption("create_db"))
 
 
 @pytest.fixture(scope="session")
