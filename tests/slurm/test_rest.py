@@ -37,6 +37,9 @@ class FixedTokens:
         return self.of("bancada-read")
 
 
+CLIENT = httpx.Client(verify=False)  # nothing leaves: reading the system's certificates is most of a request's time
+
+
 class MockedLink:
     """A connection whose requests respx answers."""
 
@@ -52,7 +55,7 @@ class MockedLink:
         return True
 
     def request(self, method: str, path: str, content: bytes | None, headers: dict[str, str]) -> None:
-        self.answer = httpx.request(method, f"http://slurm{path}", content=content, headers=headers)
+        self.answer = CLIENT.request(method, f"http://slurm{path}", content=content, headers=headers)
 
     def getresponse(self) -> SimpleNamespace:
         assert self.answer is not None

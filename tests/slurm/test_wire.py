@@ -36,7 +36,8 @@ class Server:
         self.door = socket.socket(socket.AF_UNIX)
         self.door.bind(str(path))
         self.door.listen(64)
-        threading.Thread(target=self._accept, daemon=True).start()
+        self.thread = threading.Thread(target=self._accept, daemon=True)
+        self.thread.start()
 
     def _accept(self) -> None:
         with contextlib.suppress(OSError):
@@ -64,6 +65,10 @@ class Server:
         return got
 
     def close(self) -> None:
+        """The thread goes first: it could still accept by the number of a socket that is somebody else's by then."""
+        with contextlib.suppress(OSError):
+            self.door.shutdown(socket.SHUT_RDWR)
+        self.thread.join(10)
         self.door.close()
         for client in self.open:
             with contextlib.suppress(OSError):
