@@ -32,16 +32,14 @@ class AttachFiles extends HTMLElement {
 
   take(found) {
     for (const [path, file] of found) KEPT.set(path, file);
-    this.show();
-    this.input.dispatchEvent(new Event("input", { bubbles: true }));
+    this.changed();
   }
 
   leave(event) {
     const path = event.target.closest("button")?.dataset.path;
     if (path === undefined) return;
     KEPT.delete(path);
-    this.show();
-    this.input.dispatchEvent(new Event("input", { bubbles: true }));
+    this.changed();
     (this.list.querySelector("button") ?? this.input).focus();
   }
 
@@ -56,8 +54,17 @@ class AttachFiles extends HTMLElement {
     this.input.files = files.files;
     this.paths.value = KEPT.size ? JSON.stringify([...KEPT.keys()]) : "";
     this.list.replaceChildren(...[...KEPT].map(([path, file]) => line(path, file)));
-    const said = this.querySelector("[data-part=attach-said]");
-    said.replaceChildren(...(this.tooMuch ? [wrong(this.dataset.tooMuch)] : []));
+  }
+
+  /** The list changed: what was said of the old one is not said of this one. */
+  changed() {
+    this.show();
+    this.say(this.tooMuch ? this.dataset.tooMuch : "");
+    this.input.dispatchEvent(new Event("input", { bubbles: true }));
+  }
+
+  say(text) {
+    this.querySelector("[data-part=attach-said]").replaceChildren(...(text ? [wrong(text)] : []));
   }
 
   /** Send the form and show how far it is; an answer that is a page of its own is gone to, the form again is shown. */
@@ -77,7 +84,7 @@ class AttachFiles extends HTMLElement {
 
   failed(form) {
     this.show();
-    this.querySelector("[data-part=attach-said]").replaceChildren(wrong(say("not_sent")));
+    this.say(say("not_sent"));
     delete form.dataset.sending;
     for (const button of form.querySelectorAll("[type=submit]")) {
       button.removeAttribute("aria-disabled");
