@@ -15,14 +15,11 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from .quick import EVENT, FIELDS, NULL, REMOVED, Item, Seen, quick
+from .bodies import Bad, Gone, ranges
+from .quick import EVENT, FIELDS, NULL, REMOVED, Seen, Stretch, quick
 
 SCOPE = ("project_codes", "dataset_codes", "since", "until")
 GENESIS = hashlib.sha256(b"bancada:genesis:1\n").digest()
-
-
-class Bad(Exception):
-    """The first thing that is wrong, in words that name the record."""
 
 
 @dataclasses.dataclass
@@ -85,17 +82,21 @@ def verify(lines: Iterable[str], keys: Sequence[Ed25519PublicKey], remembered: S
 
 
 def verify_items(
-    items: Iterable[Item | str], keys: Sequence[Ed25519PublicKey], remembered: Sequence[dict[str, Any]] = ()
+    items: Iterable[Stretch | str], keys: Sequence[Ed25519PublicKey], remembered: Sequence[dict[str, Any]] = ()
 ) -> Report:
     """The same with lines read already (`quick.items`)."""
     trail = _Trail({key_name(key): key for key in keys}, {int(one["seq"]): one for one in remembered})
-    for number, item in enumerate(items, start=1):
-        if isinstance(item, tuple) and trail.is_within:
-            trail.common(number, *item)
-        elif isinstance(item, tuple):
-            raise Bad(f"line {number}: no header of an export, or something follows the end")
-        elif item.strip():
+    number = 1
+    for item in items:
+        if isinstance(item, Stretch):
+            if not trail.is_within:
+                raise Bad(f"line {number}: no header of an export, or something follows the end")
+            trail.follow(number, item)
+            number += len(item.events)
+            continue
+        if item.strip():
             trail.take(number, _parsed(number, item))
+        number += 1
     return trail.end()
 
 
@@ -125,40 +126,6 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _raw(key: Ed25519PublicKey) -> bytes:
     return key.public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)
-
-
-class Gone:
-    """Records that one later record is said to have removed, as they are met."""
-
-    def __init__(self, first: int) -> None:
-        self.first, self.met, self.digest = first, list[list[int]](), hashlib.sha256()
-
-    def add(self, seq: int, digest: bytes) -> None:
-        """One more, in order."""
-        if not self.met or self.met[-1][1] != seq - 1:
-            self.met.append([seq, seq])
-        self.met[-1][1] = seq
-        self.digest.update(seq.to_bytes(8, "big") + digest)
-
-    def compare(self, by: int, named: list[tuple[int, int]], digest: bytes, *, whole: bool) -> None:
-        """With what was signed; `whole`: all that it names lies in this export. Raises Bad."""
-        for first, last in self.met:
-            covered = max((end for begin, end in named if begin <= first <= end), default=first - 1)
-            if covered < last:
-                raise Bad(f"record {covered + 1}: its event is gone, and record {by} does not name it")
-        if whole and self.digest.digest() != digest:
-            raise Bad(f"record {self.first}: removed by record {by}, which names it with others or with another digest")
-
-
-def ranges(named: str) -> Iterator[tuple[int, int]]:
-    """ "5-12,14" as (5, 12), (14, 14); ascending. Raises ValueError."""
-    last = 0
-    for part in named.split(","):
-        begin, _dash, end = part.partition("-")
-        first, before, last = int(begin), last, int(end or begin)
-        if not before < first <= last:
-            raise ValueError("records out of order")
-        yield first, last
 
 
 def _number(seq: int, text: str) -> int:
@@ -212,14 +179,22 @@ class _Trail:
         """Whether the header was read, and the end not yet."""
         return self.seq >= 0 and not self.ended
 
-    def common(self, number: int, seq: int, said: str, digest: bytes, event: int) -> None:
-        """A record with its event, read and hashed already."""
-        if seq != self.seq + 1:
-            raise Bad(f"record {self.seq + 1}: missing, for line {number} holds record {seq}")
-        if self.ids.again(event):
-            raise Bad(f"record {seq}: the same event twice")
-        self.report.events += 1
-        self._link(seq, said, digest)
+    def follow(self, number: int, run: Stretch) -> None:
+        """Records with their events, read, hashed and linked to each other already."""
+        if run.first != self.seq + 1:
+            raise Bad(f"record {self.seq + 1}: missing, for line {number} holds record {run.first}")
+        twice = self.ids.first_again(run.events)
+        if twice == 0:
+            raise Bad(f"record {run.first}: the same event twice")
+        self._link(run.first, run.chains[:32].hex(), run.digest)
+        last = run.last if twice is None else run.first + twice - 1
+        if self.remembered or self.gone:
+            for seq in range(run.first + 1, last + 1):
+                self._stand(seq, run.chains[32 * (seq - run.first) :][:32])
+        if twice is not None:
+            raise Bad(f"record {last + 1}: the same event twice")
+        self.seq, self.chain = last, run.chains[-32:]
+        self.report.events += len(run.events)
 
     def _record(self, number: int, line: dict[str, Any]) -> None:
         expected = self.seq + 1
@@ -230,10 +205,14 @@ class _Trail:
         self._link(expected, line.get("chain"), digest)
 
     def _link(self, expected: int, said: Any, digest: bytes) -> None:
-        self.chain = hashlib.sha256(self.chain + expected.to_bytes(8, "big") + digest).digest()
-        if said is not None and said != self.chain.hex():
+        chain = hashlib.sha256(self.chain + expected.to_bytes(8, "big") + digest).digest()
+        if said is not None and said != chain.hex():
             raise Bad(f"record {expected}: it, or one before it, is not what was sealed")
-        self.seq = expected
+        self._stand(expected, chain)
+
+    def _stand(self, expected: int, chain: bytes) -> None:
+        """The chain so far, compared with what is remembered, and with what is said of this record."""
+        self.seq, self.chain = expected, chain
         if self.remembered:
             self._compare(expected)
         if expected in self.gone:

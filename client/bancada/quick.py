@@ -1,17 +1,19 @@
-"""The common record, quickly: an ordinary event in an ordinary line is read and hashed in a few steps, by all cores.
+"""The common record, quickly: ordinary lines are read, hashed and linked in a few steps, by all cores.
 
-Whatever is not quite ordinary is left to the slow way in evidence.py, which says what is wrong with it.
+An ordinary line is a record with its event just as the portal writes it. Whatever is not quite so is left to the slow
+way in evidence.py, which says what is wrong with it. What one process finds to follow from line to line comes back as
+one stretch, whose beginning is still to be tied to what came before.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
-from collections.abc import Iterator
+import re
+from array import array
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
-from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 FIELDS = (
     "id", "uid", "at", "action", "outcome", "actor_id", "actor_ref", "ran_as_ref", "subject_type", "subject_id",
@@ -21,69 +23,96 @@ FIELDS = (
 NULL = b"\xff" * 8
 EVENT = b"bancada:event:1\n"
 REMOVED = "trail.bodies_removed"
-Item = tuple[int, str, bytes, int]  # record, chain as the line says it, digest, number of the event
 BLOCK = 1 << 21  # bytes of lines one process takes at a time
-_VALUES = itemgetter(*FIELDS)
+_PLAIN = rb'[^"\\\x00-\x1f]*'  # as it stands, without an escape
+_QUOTED = _PLAIN + rb'(?:\\"' + _PLAIN + b")*"
+_EVENT = [rb'"id":"(-?[0-9]{1,18})"', *(rb'"%b":(?:"(%b)"|null)' % (name.encode(), _PLAIN) for name in FIELDS[1:-1])]
+_LINE = re.compile(
+    rb'\{"seq":([1-9][0-9]{0,17}),"chain":"([0-9a-f]{64})","event":\{' + b",".join(_EVENT)
+    + rb',"detail":(?:"(' + _QUOTED + rb')"|null)\}\}\n'
+)  # fmt: skip
 _LENGTH = [length.to_bytes(8, "big") for length in range(4096)]
-_QUOTES = 2 * (3 + 1 + 2 * len(FIELDS))  # of three names, the chain, and each field's name and value
-_decode = json.JSONDecoder().raw_decode
+_ACTION = 2 + FIELDS.index("action")
+_REMOVED = REMOVED.encode()
 
 
-def quick(line: str) -> Item | None:
-    """A record with its event. None: not an ordinary one.
+class Stretch(NamedTuple):
+    """Records that follow from each other. `digest` is the first one's; `chains`: 32 bytes each, as the lines say."""
 
-    A name twice in one object would be dropped unseen by the reader of JSON: the quotation marks are counted.
-    """
-    if not line.startswith('{"seq":') or "\\\\" in line:
+    first: int
+    digest: bytes
+    chains: bytes
+    events: array[int]  # their numbers
+
+    @property
+    def last(self) -> int:
+        """The last record in it."""
+        return self.first + len(self.events) - 1
+
+
+def quick(line: str) -> Stretch | None:
+    """One record with its event. None: not an ordinary one."""
+    found = _LINE.fullmatch(line.encode(errors="surrogatepass"))
+    return _stretch([one]) if found and (one := _record(found)) else None
+
+
+_Record = tuple[int, bytes, bytes, int]  # record, chain as the line says it, digest, number of the event
+
+
+def _record(found: re.Match[bytes]) -> _Record | None:
+    parts = found.groups()
+    if parts[_ACTION] == _REMOVED:
         return None
+    detail = parts[-1]
+    values = parts[2:] if detail is None or b"\\" not in detail else (*parts[2:-1], detail.replace(b'\\"', b'"'))
     try:
-        found, end = _decode(line)
-        seq, chain, event = found["seq"], found["chain"], found["event"]
-        if len(found) != 3 or len(event) != len(FIELDS) or type(seq) is not int or line[end:] != "\n":
-            return None
-        parts, nulls = [EVENT], 0
-        for value in _VALUES(event):
-            if value is None:
-                nulls += 1
-                parts.append(NULL)
-            else:
-                raw = value.encode()
-                parts += (_LENGTH[len(raw)], raw)
-        number = int(event["id"])
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError):
+        sized = [NULL if value is None else _LENGTH[len(value)] + value for value in values]
+    except IndexError:
         return None
-    if line.count('"') - line.count('\\"') != _QUOTES - 2 * nulls or event["action"] == REMOVED:
-        return None
-    return seq, chain, hashlib.sha256(b"".join(parts)).digest(), number
-
-
-def read(block: bytes) -> list[Item | str]:
-    """Each line of a block as an item, or as it is."""
     return (
-        [quick(line) or line for line in block.decode().splitlines(keepends=True)] if _is_plain(block) else _kept(block)
+        int(parts[0]),
+        bytes.fromhex(parts[1].decode()),
+        hashlib.sha256(EVENT + b"".join(sized)).digest(),
+        int(parts[2]),
     )
 
 
-def _is_plain(block: bytes) -> bool:
-    """Whether Python splits it at line feeds only."""
-    return block.isascii() and not any(sign in block for sign in (b"\r", b"\x0b", b"\x0c", b"\x1c", b"\x1d", b"\x1e"))
+def _stretch(records: list[_Record]) -> Stretch:
+    chains = b"".join(chain for _seq, chain, _digest, _event in records)
+    return Stretch(records[0][0], records[0][2], chains, array("q", (record[3] for record in records)))
 
 
-def _kept(block: bytes) -> list[Item | str]:
-    lines = block.split(b"\n")
-    whole = [line + b"\n" for line in lines[:-1]] + [line for line in lines[-1:] if line]
-    return [quick(text) or text for text in (line.decode() for line in whole)]
+def read(block: bytes) -> list[Stretch | str]:
+    """A block of lines as stretches, and the lines that are in none."""
+    out, run, at, ends = list[Stretch | str](), list[_Record](), 0, 0
+    match, end, sha = _LINE.match, len(block), hashlib.sha256
+    expected, chain = 0, b""
+    while at < end:
+        found = match(block, at)
+        record = _record(found) if found else None
+        if run and (record is None or record[0] != expected
+                    or record[1] != sha(chain + expected.to_bytes(8, "big") + record[2]).digest()):  # fmt: skip
+            out.append(_stretch(run))
+            run = []
+        if record is None:
+            ends = block.find(b"\n", at) + 1 or end
+            out.append(block[at:ends].decode())
+            at = ends
+            continue
+        run.append(record)
+        expected, chain, at = record[0] + 1, record[1], found.end()  # type: ignore[union-attr]
+    return [*out, _stretch(run)] if run else out
 
 
-def items(file: Any, processes: int | None = None) -> Iterator[Item | str]:
-    """The lines of a binary file in order, read by several processes; memory stays flat whatever its size."""
+def items(file: Any, processes: int | None = None) -> Iterator[Stretch | str]:
+    """A binary file in order, read by several processes; memory stays flat whatever its size."""
     count = processes or min(8, os.cpu_count() or 1)
     if count == 1:
         for block in _blocks(file):
             yield from read(block)
         return
     with ProcessPoolExecutor(count) as pool:
-        waiting: list[Future[list[Item | str]]] = []
+        waiting: list[Future[list[Stretch | str]]] = []
         for block in _blocks(file):
             waiting.append(pool.submit(read, block))
             if len(waiting) > 2 * count:
@@ -114,11 +143,19 @@ class Seen:
 
     def again(self, number: int) -> bool:
         """Whether it was met; from now on it was."""
-        page = self._pages.get(number >> 15)
-        if page is None:
-            page = self._pages[number >> 15] = bytearray(4096)
-        place, bit = (number & 0x7FFF) >> 3, 1 << (number & 7)
-        if page[place] & bit:
-            return True
-        page[place] |= bit
-        return False
+        return self.first_again((number,)) is not None
+
+    def first_again(self, numbers: Iterable[int]) -> int | None:
+        """The place of the first that was met before; from now on all before it were."""
+        pages, known, page = self._pages, None, bytearray()
+        for at, number in enumerate(numbers):
+            if number >> 15 != known:
+                known = number >> 15
+                if known not in pages:
+                    pages[known] = bytearray(4096)
+                page = pages[known]
+            place, bit = (number & 0x7FFF) >> 3, 1 << (number & 7)
+            if page[place] & bit:
+                return at
+            page[place] |= bit
+        return None

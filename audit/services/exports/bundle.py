@@ -18,7 +18,7 @@ from audit.services.sealing import told
 EVIDENCE = "evidence.jsonl.gz"
 _TEXTS = Path(__file__).with_name("texts")
 _CLIENT = Path(settings.BASE_DIR) / "client/bancada"
-_VERIFIER = ("__init__", "verify", "evidence", "quick", "bundles")
+_VERIFIER = ("__init__", "verify", "bodies", "evidence", "quick", "bundles")
 # what lies in it besides evidence, manifest and signature; each is named in the manifest with its digest
 _FILES = {
     "README.md": _TEXTS / "README.md",
