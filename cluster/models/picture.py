@@ -28,7 +28,7 @@ class Cluster(models.Model):
     accounting_seen_at = models.DateTimeField(null=True)
     answering_since = models.DateTimeField(null=True)  # slurmctld's first good answer after a silence; null: silent now
     last_error = models.CharField(max_length=300, blank=True)
-    # the site's own, without whom they are for: {"name", "starts_at", "ends_at" (ISO), "nodes"}
+    # the site's own: {"name", "starts_at", "ends_at" (ISO), "nodes", "users", "accounts"}; for whom is shown to nobody
     reservations = models.JSONField(default=list)
 
     def __str__(self) -> str:
@@ -58,6 +58,8 @@ class Cluster(models.Model):
                 datetime.fromisoformat(one["starts_at"]),
                 datetime.fromisoformat(one["ends_at"]),
                 one["nodes"],
+                one.get("users", []),
+                one.get("accounts", []),
             )
             for one in self.reservations
         ]
@@ -72,6 +74,18 @@ class Kept:
     starts_at: datetime
     ends_at: datetime
     nodes: Sequence[str]
+    users: Sequence[str] = ()
+    accounts: Sequence[str] = ()
+
+    def is_for(self, login: str, account: str) -> bool:
+        """Whether Slurm lets this user's jobs under this account in: where both are named, both must fit."""
+        return bool(self.users or self.accounts) and _lets(self.users, login) and _lets(self.accounts, account)
+
+
+def _lets(names: Sequence[str], name: str) -> bool:
+    """No names: everybody. Names behind a "-": everybody else."""
+    shut = [one for one in names if one.startswith("-")]
+    return f"-{name}" not in shut if shut else not names or name in names
 
 
 class Partition(models.Model):

@@ -11,6 +11,7 @@ from django.utils import timezone
 from cluster.models import Cluster, Maintenance, Node, Partition
 from slurm.contract import NodeRecord, PartitionRecord, ReservationRecord
 
+MOST_NAMES = 200  # of users, and of accounts, that one reservation is kept for
 MOST_RESERVATIONS = 50  # what every page may load with the picture
 
 
@@ -52,13 +53,15 @@ def see_partitions(cluster: Cluster, records: Sequence[PartitionRecord]) -> None
 
 
 def see_reservations(cluster: Cluster, records: Sequence[ReservationRecord]) -> None:
-    """Keep when which nodes are reserved; not for whom, and not the portal's own windows, which have their rows."""
+    """Keep when which nodes are reserved and for whom; not the portal's own windows, which have their rows."""
     cluster.reservations = [
         {
             "name": record.name[:80],
             "starts_at": record.start_time.isoformat(),
             "ends_at": record.end_time.isoformat(),
             "nodes": list(record.nodes),
+            "users": list(record.users[:MOST_NAMES]),
+            "accounts": list(record.accounts[:MOST_NAMES]),
         }
         for record in sorted(records, key=lambda record: record.start_time)[:MOST_RESERVATIONS]
         if not record.name.startswith(Maintenance.PREFIX)

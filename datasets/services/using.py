@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -75,17 +75,27 @@ def permitted(*, wanted: Sequence[str], project: Project, user: User) -> list[Pe
 
 def _one(dataset: Dataset, label: str, project: Project, user: User) -> tuple[Permitted | None, list[str]]:
     grant, version = _grant(dataset, project, user), _version(dataset, label)
-    said = list(filter(None, [
-        _state(dataset), _agreement(dataset), _permission(dataset, grant), _terms(dataset, user),
-        None if version else _no_version(dataset, label),
-    ]))  # fmt: skip
+    said = lacking(dataset, grant, _unaccepted(dataset, user))
+    if version is None:
+        labels = dataset.versions.filter(withdrawn_at=None).values_list("label", flat=True)[:10]
+        said.append(no_version(dataset, label, list(labels)))
     whole = Permitted(dataset, version, grant) if grant and version and not said else None
     return whole, [f"{dataset.code}: {one}" for one in said]
+
+
+def lacking(dataset: Dataset, grant: Grant | None, terms: int | None) -> list[str]:
+    """What stands in the way, a sentence each, and whom to ask. `terms`: the number of those not accepted yet."""
+    return list(filter(None, [_state(dataset), _agreement(dataset), _permission(dataset, grant), _terms(terms)]))
 
 
 def _grant(dataset: Dataset, project: Project, user: User) -> Grant | None:
     """The project's before one's own; the one that lasts longest. One for a purpose the agreement names."""
     rows = Grant.objects.in_force().of(project=project, user=user).filter(dataset=dataset).select_for_update()
+    return best(dataset, rows)
+
+
+def best(dataset: Dataset, rows: Iterable[Grant]) -> Grant | None:
+    """Of the permissions in force for a dataset the one that counts."""
     allowed = dataset.agreement.purposes if dataset.agreement else None
     fit = [row for row in rows if allowed is None or row.purpose in allowed]
     return max(fit, key=lambda row: (row.project_id is not None, row.ends_on), default=None)
@@ -125,19 +135,22 @@ def _permission(dataset: Dataset, grant: Grant | None) -> str:
     return f"{said} {_whom(dataset)}"
 
 
-def _terms(dataset: Dataset, user: User) -> str:
+def _unaccepted(dataset: Dataset, user: User) -> int | None:
     now = terms.in_force(dataset)
-    if now is None or Acceptance.objects.filter(terms=now, user=user).exists():
+    return None if now is None or Acceptance.objects.filter(terms=now, user=user).exists() else now.number
+
+
+def _terms(number: int | None) -> str:
+    if number is None:
         return ""
-    return _("you have not accepted its terms of use, version %(number)d. Accept them on its page.") % {
-        "number": now.number
-    }
+    said = _("you have not accepted its terms of use, version %(number)d. Accept them on its page.")
+    return said % {"number": number}
 
 
-def _no_version(dataset: Dataset, label: str) -> str:
-    labels = ", ".join(dataset.versions.filter(withdrawn_at=None).values_list("label", flat=True)[:10])
+def no_version(dataset: Dataset, label: str, labels: Sequence[str]) -> str:
+    """That it has none, or not this one; and which there are."""
     said = _("it has no version “%(label)s”.") % {"label": label} if label else _("it has no version yet.")
-    return f"{said} " + (_("There are: %(labels)s.") % {"labels": labels} if labels else _whom(dataset))
+    return f"{said} " + (_("There are: %(labels)s.") % {"labels": ", ".join(labels)} if labels else _whom(dataset))
 
 
 def usable(user: User) -> ArraySubquery:

@@ -101,9 +101,23 @@ function refresh(event) {
 document.addEventListener("input", refresh);
 document.addEventListener("change", (event) => {
   const { target } = event;
-  if (target.dataset.goesTo) location.assign(target.dataset.goesTo + encodeURIComponent(target.value));
+  if (target.dataset.fills) fill(target);
+  else if (target.dataset.goesTo) location.assign(target.dataset.goesTo + encodeURIComponent(target.value));
   else if (target.name === "script_file" && target.files.length) bring(target);
   else refresh(event);
+});
+
+/** What is chosen beside a field is written into it. */
+function fill({ dataset, value }) {
+  const into = document.getElementById(dataset.fills);
+  if (!value) return;
+  into.value = value;
+  into.dispatchEvent(new Event("input", { bubbles: true }));
+}
+
+// Enter in a picker's search looks no further than that; it sends no form.
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && !(event.ctrlKey || event.metaKey) && "picks" in event.target.dataset) event.preventDefault();
 });
 
 /** A script chosen as a file goes where one that was dropped goes. */

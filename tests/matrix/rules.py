@@ -199,6 +199,10 @@ PAGES = [
     *page("jobs:submit", "GET", "job_view", name="like another", query="like={job}", otherwise=has_a_project),
     *page("jobs:submit", "POST", "project_view", "job_submit", 422, body={"project": "{code}"}),
     *page("jobs:check", "POST", "project_view", "job_submit", body={"project": "{code}"}),
+    *page("jobs:pick_after", "GET", "project_view", "job_submit", query="project={code}"),
+    *page("jobs:pick_datasets", "GET", "project_view", "job_submit", query="project={code}"),
+    *page("jobs:pick_folder", "GET", "project_view", "job_submit", query="project={code}"),
+    *page("jobs:pick_reservation", "GET", "project_view", "job_submit", query="project={code}"),
     *page(
         "jobs:submit", "POST", "project_view", "job_submit", 422, name="with an allocation",
         body={"project": "{code}", "name": "x", "partition": "gpu", "gpus": "1", "allocation": "{allocation}",
