@@ -24,10 +24,10 @@ OPENER_OPTIONS = f"--socket {OPENER} --keys /srv/var/tickets --allow-uid {{reade
 FILES = f"{RUN}/files/files.sock"
 FILES_OPTIONS = f"--socket {FILES} --keys /srv/var/tickets --allow-uid {{web}} --socket-owner {{web}}"
 READER_OPTIONS = f"--socket {READER} --opener {OPENER}"
-# gunicorn gives the socket its own group: who may connect is for the folder to say
+# gunicorn gives the socket its own group: who may connect is for the folder to say. Both workers share what is loaded
 WEB_OPTIONS = (
     f"-k gthread --workers 2 --threads 8 --bind unix:{WEB} --umask 0 --no-control-socket --worker-tmp-dir {RUN}/web"
-    " --timeout 60 --graceful-timeout 8 portal.wsgi:application"
+    " --preload --timeout 60 --graceful-timeout 8 portal.wsgi:application"
 )
 LIVE_OPTIONS = (
     f"portal.asgi:application --uds {LIVE} --ws websockets-sansio --ws-per-message-deflate false"
