@@ -9,11 +9,13 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from access import gate
+from access.permissions import Permission
 from accounts.http import SignedInRequest
 from jobs.services import reading, writing
 from storage import words
 from storage.reaching import address
-from storage.views.browsing import row
+from storage.views.browsing import row, starts_at
 
 
 @login_required
@@ -29,4 +31,7 @@ def files(request: SignedInRequest, pk: UUID) -> HttpResponse:
         return render(request, "jobs/_files.html", {"job": job, "said": said}, status=200 if status == 503 else status)
     rows = [row(job.project, one.name, one, found.owners) for one in found.files.entries] if found else []
     folder = address("folder", code, found.folder if found else "")
-    return render(request, "jobs/_files.html", {"job": job, "found": found, "rows": rows, "folder": folder})
+    again = found.folder if found and starts_at(found.folder) else ""
+    context = {"job": job, "found": found, "rows": rows, "folder": folder, "again": again}
+    context["may_submit"] = bool(again) and gate.can(job.project, request.user, Permission.JOB_SUBMIT)
+    return render(request, "jobs/_files.html", context)

@@ -47,13 +47,18 @@ def folder(request: SignedInRequest, code: str) -> HttpResponse:
         raise
     may_change = sight.listing.may_write and gate.can(project, request.user, Permission.JOB_SUBMIT)
     context = _frame(project, path) | {
-        "starts_here": bool(_PLAIN.fullmatch(path)),
+        "starts_here": starts_at(path),
         "sight": sight, "rows": rows(project, path, sight), "order": order, "may_change": may_change,
         "older": _page(path, order, offset + ROWS) if offset + ROWS < sight.listing.total else "",
         "newer": _page(path, order, max(0, offset - ROWS)) if offset else "",
         "orders": {one: _page(path, f"-{one}" if order == one else one, 0) for one in ("name", "size", "time")},
     }  # fmt: skip
     return render(request, "storage/folder.html", context)
+
+
+def starts_at(path: str) -> bool:
+    """Whether a job may be asked to start in this folder: by its name."""
+    return bool(_PLAIN.fullmatch(path))
 
 
 def rows(project: Project, path: str, sight: looking.Sight) -> list[dict[str, Any]]:

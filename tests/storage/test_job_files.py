@@ -57,6 +57,8 @@ def test_what_its_owner_changed_in_its_folder_while_it_ran(room: Room, job: Job)
     assert "2 files changed by their owner while it ran, 2.0" in text
     for name in ("before", "after", "anothers", "elsewhere"):
         assert name not in text.replace("elsewhere.", "")
+    assert "/jobs/new?project=ipe&amp;folder=run7" in text
+    assert "folder=run7" not in signed_in(room.beto).get(f"/jobs/{job.pk}/files", **EN).content.decode()
     assert "?tab=files" in signed_in(room.ana).get(f"/jobs/{job.pk}", **EN).content.decode()
 
 
