@@ -130,8 +130,9 @@ class Door:
         self._question("piece", path=path, id=upload, offset=offset, size=size, digest=digest)
         try:
             for chunk in data:
-                for at in range(0, len(chunk), PIECE):
-                    self._channel.send(DATA, chunk[at : at + PIECE])
+                whole = memoryview(chunk)
+                for at in range(0, len(whole), PIECE):
+                    self._channel.send(DATA, whole[at : at + PIECE])
             self._channel.send(END)
         except Gone as error:
             raise DoorDown(str(error)) from error

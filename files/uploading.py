@@ -9,6 +9,7 @@ import os
 import stat
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from files.answers import Refused, of
@@ -156,20 +157,29 @@ def finish(channel: Channel, root: Root, uid: int, asked: dict[str, Any]) -> Non
         status = os.fstat(part)
         if status.st_size != asked["size"]:
             raise Refused("offset", offset=status.st_size)
-        digest = hashlib.sha256()
-        for piece in pieces(part, 0, status.st_size):
-            digest.update(piece)
-        if asked["digest"] and digest.hexdigest() != asked["digest"]:
+        digest = _digest(part, status.st_size)
+        if asked["digest"] and digest != asked["digest"]:
             os.unlink(PART + asked["id"], dir_fd=above)
             raise Refused("digest")
         replaced = _check_target(above, name, overwrite=asked["overwrite"])
         os.fchmod(part, 0o660 if is_shared(above) else 0o600)
-        os.fsync(part)
+        os.fsync(part)  # now of what the line before changed
         _into_place(above, PART + asked["id"], name, replaced=replaced)
         there, ours = os.stat(name, dir_fd=above, follow_symlinks=False), os.fstat(part)
         if (there.st_dev, there.st_ino) != (ours.st_dev, ours.st_ino):  # somebody swapped it a moment ago
             raise Refused("changed")
-    channel.send(ANSWER, pack({"entry": row(name, ours), "digest": digest.hexdigest(), "replaced": replaced}))
+    channel.send(ANSWER, pack({"entry": row(name, ours), "digest": digest, "replaced": replaced}))
+
+
+def _digest(part: int, size: int) -> str:
+    """SHA-256 of all of it, read while the disk takes it."""
+    whole = hashlib.sha256()
+    with ThreadPoolExecutor(1) as beside:
+        written = beside.submit(os.fsync, part)
+        for piece in pieces(part, 0, size):
+            whole.update(piece)
+        written.result()
+    return whole.hexdigest()
 
 
 def _into_place(above: int, part: str, name: str, *, replaced: bool) -> None:
