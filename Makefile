@@ -11,9 +11,10 @@ VENV := .venv/bin/python
 VAR ?= var
 PORT ?= 8600
 TEST_PORT ?= 8700
+TEST_VAR ?= var/test
 STACK := $(PYTHON) -m stack
-TEST_STACK := --var var/test --port $(TEST_PORT) --env BANCADA_SUBMISSIONS_PER_MINUTE=0
-TEST_ENV := BANCADA_STACK="$(CURDIR)/var/test/stack.json" BANCADA_CONTRACT_STACK="$(CURDIR)/var/test"
+TEST_STACK := --var $(TEST_VAR) --port $(TEST_PORT) --env BANCADA_SUBMISSIONS_PER_MINUTE=0
+TEST_ENV := BANCADA_STACK="$(CURDIR)/$(TEST_VAR)/stack.json" BANCADA_CONTRACT_STACK="$(CURDIR)/$(TEST_VAR)"
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo env PATH="$(PATH)")
 CATALOGUES := $(patsubst %.po,%.mo,$(wildcard locale/*/LC_MESSAGES/*.po))
 # every route at once: a suite of its own, so that the unit tests stay quick
@@ -44,18 +45,19 @@ logs: ## the last lines of every log (NAMES="web follower" for some)
 reset: ## stop, and throw var/ away
 	@$(STACK) reset --var $(VAR)
 
-test: ## check unit contract browser, in this order; programs and matrix while contract waits for Slurm
+test: ## check and unit; then, each with a stack of its own, contract and browser, which mostly wait, and the rest beside
 	@SECONDS=0
 	$(MAKE) check
 	$(MAKE) unit
-	beside=$$(mktemp)
-	nice -n 10 $(MAKE) programs matrix >"$$beside" 2>&1 & wide=$$!
-	rc=0; $(MAKE) contract KEEP=1 || rc=$$?
-	wait $$wide || rc=$$?
-	cat "$$beside"; rm "$$beside"
-	[ $$rc = 0 ] || { $(STACK) down --var var/test; exit $$rc; }
-	$(MAKE) browser
+	$(STACK) install chromium # now: two lanes would ask for it at once
+	said=$$(mktemp -d); rc=0
+	$(MAKE) browser TEST_VAR=var/test-browser TEST_PORT=$$(($(TEST_PORT) + 50)) >"$$said/browser" 2>&1 & browser=$$!
+	nice -n 10 $(MAKE) programs matrix >"$$said/wide" 2>&1 & wide=$$!
+	$(MAKE) contract || rc=$$?
+	for lane in $$browser $$wide; do wait $$lane || rc=$$?; done
+	cat "$$said"/*; rm -r "$$said"
 	echo "test: $$SECONDS s in all"
+	exit $$rc
 
 check: dev ## lint, types, imports, migrations, templates, translations
 	@SECONDS=0
@@ -89,23 +91,23 @@ matrix: dev ## every route by every kind of person, in every tenant, and the API
 
 contract: dev ## tests against the real servers of a stack of their own
 	@SECONDS=0
-	$(STACK) reset --var var/test
+	$(STACK) reset --var $(TEST_VAR)
 	$(WITH_TEST_STACK)
-	$(AS_ROOT) env $(TEST_ENV) $(VENV) -m pytest -m "contract or faults" --ignore=tests/faults $(ARGS)
+	$(AS_ROOT) env $(TEST_ENV) $(VENV) -m pytest -m "contract or faults" --ignore=tests/faults --durations=10 $(ARGS)
 	echo "contract: $$SECONDS s"
 
 record: dev ## what this machine's Slurm answers, kept for the replay on every run (RECORDED=DIR for another place)
 	@$(WITH_TEST_STACK)
-	$(AS_ROOT) env $(TEST_ENV) $(VENV) -m tests.contract.recording var/test $(RECORDED)
+	$(AS_ROOT) env $(TEST_ENV) $(VENV) -m tests.contract.recording $(TEST_VAR) $(RECORDED)
 
 test-pyslurm: dev ## the gateway by pyslurm against the real servers, on a machine whose Slurm fits; says "not run" elsewhere
 	@SECONDS=0
 	[ "$$($(VENV) -m tests.contract.pairing)" = fits ] || { $(VENV) -m tests.contract.pairing; exit 0; }
 	$(STACK) install libslurm-dev
 	$(VENV) -m tests.contract.pairing build var/pyslurm
-	$(STACK) reset --var var/test
+	$(STACK) reset --var $(TEST_VAR)
 	$(WITH_TEST_STACK)
-	cp -r var/pyslurm var/test/pyslurm
+	cp -r var/pyslurm $(TEST_VAR)/pyslurm
 	$(AS_ROOT) env $(TEST_ENV) BANCADA_CONTRACT_GATEWAY=pyslurm $(VENV) -m pytest -m contract -k "real and not slurmrestd" \
 	  $(addprefix tests/contract/test_,$(addsuffix .py,submit follow whole_request faults administrator)) $(ARGS)
 	echo "test-pyslurm: $$SECONDS s"
@@ -119,8 +121,9 @@ faults: dev ## brokers, databases, workers, controllers, readers and the directo
 browser: dev ## tests in Debian's Chromium against a stack of their own
 	@SECONDS=0
 	$(STACK) install chromium
+	$(STACK) reset --var $(TEST_VAR)
 	$(WITH_TEST_STACK)
-	$(AS_ROOT) env $(TEST_ENV) $(VENV) -m pytest -m browser $(ARGS)
+	$(AS_ROOT) env $(TEST_ENV) $(VENV) -m pytest -m browser --durations=10 $(ARGS)
 	echo "browser: $$SECONDS s"
 
 gpu-check: dev ## the node agent on the GPUs of this machine: their readings, and what it costs; skipped where there is none
@@ -135,10 +138,10 @@ tamper: dev ## tampering with the trail by the database's superuser: each kind c
 bench: TEST_STACK += --env BANCADA_SUBMISSIONS_PER_MINUTE=0 --env BANCADA_SOCKETS_PER_PERSON=5000
 bench: dev ## the numbers of docs/performance.md, measured again on a stack that is thrown away afterwards
 	@SECONDS=0
-	$(STACK) reset --var var/test
+	$(STACK) reset --var $(TEST_VAR)
 	$(WITH_TEST_STACK)
 	$(AS_ROOT) env $(TEST_ENV) $(VENV) -m tests.bench $(ARGS)
-	$(STACK) reset --var var/test
+	$(STACK) reset --var $(TEST_VAR)
 	echo "bench: $$SECONDS s"
 
 fmt: dev ## bring code and templates into form
@@ -150,7 +153,7 @@ fmt: dev ## bring code and templates into form
 
 # the test stack is taken down whatever the tests say, unless KEEP=1 leaves it to the next target
 define WITH_TEST_STACK
-trap 'rc=$$?; [ "$(KEEP)" ] && [ $$rc = 0 ] || $(STACK) down --var var/test; exit $$rc' EXIT
+trap 'rc=$$?; [ "$(KEEP)" ] && [ $$rc = 0 ] || $(STACK) down --var $(TEST_VAR); exit $$rc' EXIT
 said=$$(mktemp)
 $(STACK) up $(TEST_STACK) >$$said 2>&1 || { cat $$said; exit 1; }
 rm $$said
