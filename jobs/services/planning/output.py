@@ -7,12 +7,12 @@ answer, is kept for a while. Where nothing is known nothing is said.
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Hashable, Iterator
 from pathlib import Path
+from typing import TypeVar, cast
 
 from django.conf import settings
-from django.core.cache import cache
 from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext as _
 
@@ -24,8 +24,12 @@ from projects.models import Project
 from storage.services import passes, space
 from storage.words import FAILURES
 
+Answer = TypeVar("Answer")
+_known: dict[Hashable, tuple[float, object]] = {}  # until when an answer is good, and what it is
+MOST = 2000  # answers kept by a process
 KEPT, UNKNOWN = 60, 5  # seconds an answer is good for, and that there was none
 LEAST = 64 * 1024**2  # bytes: with less left than this hardly any job goes well
+EVERYTHING = 2**62  # bytes: what nothing has room for, so that the answer is how much is left, and of what
 LAST = 50  # of a person's newest jobs: among them one of that name is looked for
 
 
@@ -58,37 +62,47 @@ def _left(short: space.Shortage) -> str:
 
 
 def outlook(spec: JobSpec, *, project: Project, by: User) -> Outlook:
-    """As it was found within the last minute; asked for where nothing is kept."""
-    facts = repr((project.pk, by.pk, spec.name, spec.options.tasks, spec.options.folder))
-    key = f"outlook-{hashlib.sha256(facts.encode()).hexdigest()}"
-    kept = cache.get(key)
-    if isinstance(kept, Outlook):
-        return kept
-    cache.set(key, Outlook(), UNKNOWN)  # who asks meanwhile does not ask again
-    found = _asked(spec, project, by)
-    if found is not None:
-        cache.set(key, found, KEPT)
-    return found or Outlook()
-
-
-def _asked(spec: JobSpec, project: Project, by: User) -> Outlook | None:
-    """None where the door does not say."""
+    """What is left is asked once a minute for a folder, and what was written once a minute for a name."""
     if not Path(settings.FILES_SOCKET).exists():
-        return None
+        return Outlook()
+    folder = spec.options.folder
+    left = _kept(("left", project.pk, by.pk, folder), lambda: space.shortage(
+        project=project, by=by, needed=EVERYTHING, folder=folder, haste=passes.HASTE))  # fmt: skip
+    if left is None:
+        return Outlook()
+    each = _kept(("wrote", project.pk, by.pk, spec.name), lambda: _wrote(spec.name, project, by)) or 0
+    wrote = int(each * spec.options.tasks)
+    needed = max(wrote, LEAST)
+    return Outlook(dataclasses.replace(left, needed=needed) if needed > left.left else None, wrote)
+
+
+def forget() -> None:
+    """The next look asks anew."""
+    _known.clear()
+
+
+def _kept(facts: Hashable, ask: Callable[[], Answer]) -> Answer | None:
+    """The answer of the last minute; asked for where there is none. None: not known, which is kept for seconds."""
+    now = time.monotonic()
+    until, found = _known.get(facts, (0.0, None))
+    if now < until:
+        return cast(Answer | None, found)
+    if len(_known) >= MOST:
+        _known.clear()
+    _known[facts] = (now + UNKNOWN, None)  # who looks meanwhile does not ask again
     try:
-        wrote = _wrote(spec, project, by)
-        short = space.shortage(
-            project=project, by=by, needed=max(wrote, LEAST), folder=spec.options.folder, haste=passes.HASTE
-        )
+        answer = ask()
     except FAILURES:
         return None
-    return Outlook(short, wrote)
+    _known[facts] = (now + KEPT, answer)
+    return answer
 
 
-def _wrote(spec: JobSpec, project: Project, by: User) -> int:
-    """Bytes, as many tasks as it has now taken into account."""
-    mine = Job.objects.filter(owner=by).order_by("-pk").select_related("project").defer("script", "environment")
-    ran = (job for job in mine[:LAST] if job.project_id == project.pk and job.ended_at and job.started_at)
-    last = next((job for job in ran if job.name == spec.name), None)
-    found = writing.written(job=last, by=by, haste=passes.HASTE) if last else None
-    return found.files.bytes * spec.options.tasks // last.asked.tasks if found and last else 0
+def _wrote(name: str, project: Project, by: User) -> float:
+    """Bytes of a task of the last job of this name; 0 where there was none."""
+    mine = Job.objects.filter(owner=by).exclude(started_at=None).exclude(ended_at=None).order_by("-pk")
+    rows = mine.values_list("pk", "project_id", "name")[:LAST]
+    pk = next((pk for pk, of, called in rows if (of, called) == (project.pk, name)), None)
+    job = Job.objects.select_related("project").defer("script", "environment").get(pk=pk) if pk else None
+    found = writing.written(job=job, by=by, haste=passes.HASTE) if job else None
+    return found.files.bytes / job.asked.tasks if found and job else 0.0
