@@ -41,6 +41,14 @@ def request(portal: Portal, options: argparse.Namespace, say: Callable[[str], ob
     return dict(asked)
 
 
+def folder_of(portal: Portal, job: str) -> str:
+    """Where an earlier job started, from the project's folder on."""
+    folder = portal.job(job)["options"].get("folder", "")
+    if not folder:
+        raise Trouble(f"{job} started in the project's own folder: leave --folder-of out.")
+    return str(folder)
+
+
 def _script(source: str) -> str:
     try:
         return (sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()).decode()

@@ -109,12 +109,15 @@ def _cancel(portal: Portal, options: argparse.Namespace) -> None:
 
 
 def _submit(portal: Portal, options: argparse.Namespace) -> int:
-    if options.fetch and not (options.attach or options.folder):
+    if options.fetch and not (options.attach or options.folder or options.folder_of):
         raise Trouble("What comes back is the job's own folder: say --attach or --folder, too.")
     request = asking.request(portal, options, _say)
+    if options.folder_of:
+        request["folder"] = asking.folder_of(portal, options.folder_of)
     if options.attach:
         request["folder"] = files.attach(portal, options.project, options.attach, str(request["name"]), _say)
-    answer = portal.submit(request)
+    with files.kept_by_a_job(portal, options.project, str(request["folder"]) if options.attach else ""):
+        answer = portal.submit(request)
     _print(options, answer, f"{answer['id']}\n{answer['url']}")
     sys.stdout.flush()
     if not (options.follow or options.wait or options.fetch):
@@ -228,6 +231,7 @@ def _submit_options(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="a variable for the job")
     where = verb.add_mutually_exclusive_group()
     where.add_argument("--folder", help="start in this folder of the project's")
+    where.add_argument("--folder-of", metavar="JOB", help="start where this earlier job did")
     where.add_argument("--attach", action="append", metavar="PATH", help="bring it into a new folder and start there")
     verb.add_argument("--fetch", metavar="FOLDER", help="wait, then take the job's folder out into this one")
     ends = verb.add_mutually_exclusive_group()

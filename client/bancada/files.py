@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import datetime
 import hashlib
 import os
 import shutil
 import tarfile
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -134,13 +135,33 @@ def attach(portal: Portal, project: str, sources: list[str], name: str, say: Say
     alone = len(sources) == 1 and _is_zip(sources[0])
     made = "runs" if alone else folder
     portal.call("POST", f"{where.address}/folders", json={"path": made, "parents": True})
-    for source in sources:
-        if _is_zip(source):
-            to = folder if alone else f"{folder}/{Path(source).stem}"
-            _bring_packed(portal, Path(source), Place(project, to), say)
-        else:
-            _bring(portal, Path(source), where, recursive=True, overwrite=False, say=say)
+    try:
+        for source in sources:
+            if _is_zip(source):
+                to = folder if alone else f"{folder}/{Path(source).stem}"
+                _bring_packed(portal, Path(source), Place(project, to), say)
+            else:
+                _bring(portal, Path(source), where, recursive=True, overwrite=False, say=say)
+    except Trouble:
+        _away(portal, where)
+        raise
     return folder
+
+
+@contextlib.contextmanager
+def kept_by_a_job(portal: Portal, project: str, folder: str) -> Iterator[None]:
+    """Where the portal refuses the job, the folder made for it ("": none was) goes again."""
+    try:
+        yield
+    except Trouble as trouble:
+        if folder and 400 <= trouble.status < 500:
+            _away(portal, Place(project, folder))
+        raise
+
+
+def _away(portal: Portal, where: Place) -> None:
+    with contextlib.suppress(Trouble):
+        portal.call("DELETE", where.address, params={"path": where.path, "whole": "true"})
 
 
 def _is_zip(source: str) -> bool:

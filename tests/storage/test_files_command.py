@@ -98,6 +98,13 @@ def test_a_job_goes_with_its_files_into_a_folder_of_its_own(room: Room, run: Any
     job = Job.objects.get()
     assert job.asked.folder.startswith("runs/")
     assert (room.folder / job.asked.folder / "src/train.py").read_text() == "print(1)\n"
+    asked = ("submit", str(script), "-p", "ipe", "--partition", "gpu")
+    assert run(*asked, "--folder-of", str(job.pk))[0] == 0
+    again = Job.objects.latest("created_at")
+    assert (again.pk != job.pk, again.asked.folder) == (True, job.asked.folder)
+    assert run(*asked)[0] == 0
+    status, _, said = run(*asked, "--folder-of", str(Job.objects.latest("created_at").pk))
+    assert (status, "project's own folder" in said, Job.objects.count()) == (1, True, 3)
     status, _, said = run("submit", str(script), "-p", "ipe", "--partition", "gpu", "--fetch", str(tmp_path))
     assert (status, "--attach" in said) == (1, True)
 
@@ -131,4 +138,18 @@ def test_a_zip_that_is_refused_leaves_neither_folder_nor_job(room: Room, run: An
     asked = ("submit", str(script), "-p", "ipe", "--partition", "gpu", "--attach", str(tmp_path / "evil.zip"))
     status, _, said = run(*asked)
     assert (status, "../out" in said, Job.objects.count()) == (1, True, 0)
+    assert list((room.folder / "runs").iterdir()) == []
+
+
+def test_a_job_that_is_refused_takes_its_folder_with_it(room: Room, run: Any, tmp_path: Path) -> None:
+    make_cluster()
+    make_allocation(room.project, gpus_at_once=1)
+    script = tmp_path / "treino.sh"
+    script.write_text("#!/bin/bash\ntrue\n")
+    (tmp_path / "data.csv").write_text("a\n")
+    asked = ("submit", str(script), "-p", "ipe", "--partition", "gpu", "--attach", str(tmp_path / "data.csv"))
+    status, _, said = run(*asked, "--gpus", "2")
+    assert (status, "at once" in said, Job.objects.count()) == (1, True, 0), said
+    assert list((room.folder / "runs").iterdir()) == []
+    assert run(*asked, "--attach", str(tmp_path / "none"))[0] == 1
     assert list((room.folder / "runs").iterdir()) == []
