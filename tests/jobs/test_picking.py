@@ -14,6 +14,7 @@ from cluster.models.picture import Kept
 from cluster.services import see_reservations
 from jobs.models import Job
 from slurm.contract import ReservationRecord
+from tests.api import Caller, issue
 from tests.factories import make_member, make_project
 from tests.jobs.conftest import Bench
 from tests.jobs.test_doors import Page, Sent
@@ -160,3 +161,17 @@ def test_the_form_has_plain_fields_and_the_parts_send_what_they_do(bench: Bench)
     answer = browser(bench.user).post("/jobs/new", sent)
     assert answer.status_code == 302, answer.content.decode()[:3000]
     assert Job.objects.latest("created_at").options["after"] == [{"kind": "ok", "job": str(first.pk)}]
+
+
+def test_the_api_offers_the_same(bench: Bench) -> None:
+    job = bench.submit(name="first", folder="runs/a")
+    reserve(bench, users=(bench.user.username,))
+    found = Caller(issue(bench.user)).get(f"/jobs/offers?project={bench.project.code}").json()
+    assert [one["id"] for one in found["jobs"]] == [str(job.pk)]
+    assert [(one["path"], one["job"]) for one in found["folders"]] == [("runs/a", "first")]
+    assert [one["name"] for one in found["reservations"]] == ["course"]
+    assert found["datasets"] == []
+    none = Caller(issue(bench.user)).get(f"/jobs/offers?project={bench.project.code}&q=zzz").json()
+    assert none["jobs"] == []
+    reader = make_member(bench.project, Role.VIEWER)
+    assert Caller(issue(reader)).get(f"/jobs/offers?project={bench.project.code}").status_code == 403

@@ -165,6 +165,7 @@ NO_EXPORT = {"pk": "01a235b1-8ea7-72ff-a6f7-7d70c9f8c0b7"}
 SELF: dict[str, Any] = {"name": "one's own", "args": {"login": "{self}"}}
 
 UPLOAD = f"path=new&size=1&offset=0&id={'0' * 32}"
+BUILDS = "/projects/{code}/environments"
 FILES, ONE_UPLOAD = "/projects/{code}/files", {"id": "0" * 32}
 
 PAGES = [
@@ -352,6 +353,14 @@ PAGES = [
     *page("files:unpack", "POST", "project_view", "job_submit", 302, query="path=f", body={"name": "new"}),
     *page("files:change", "GET", "project_view", "job_submit", query="path=f"),
     *page("files:change", "POST", "project_view", "job_submit", 302, query="path=f", body={"act": "delete"}),
+    *page("environments:list", "GET", "project_view"),
+    *page("environments:add", "GET", "project_view", "job_submit"),
+    *page("environments:add", "POST", "project_view", "job_submit", 422, body={"name": "A"}),
+    *page("environments:detail", "GET", "project_view", pk="environment"),
+    *page("environments:rebuild", "POST", "project_view", "job_submit", 302, pk="environment"),
+    *page("environments:retire", "POST", "project_view", "preset_manage", 302, pk="environment"),
+    *page("environments:offer", "POST", "project_view", "preset_manage", 302, pk="environment"),
+    *page("environments:delete", "POST", "project_view", "job_submit", 403, pk="environment"),
     *page("presets:list", "GET", SIGNED_IN),
     *page("presets:add", "GET", "site:preset_manage"),
     *page("presets:add", "POST", "site:preset_manage", ok=422, body={"title": ""}),
@@ -510,6 +519,13 @@ TOLD = {"to": "anpd", "at": "2026-01-06T10:00:00Z", "text": "We tell you."}
 MEMBER, JOIN = "/projects/{code}/members/{login}", "/projects/{code}/joins/{pk}"
 
 API = [
+    *api(BUILDS, "GET", "project_view"),
+    *api(BUILDS, "POST", "project_view", "job_submit", 201, scope="submit", body={"name": "torch"}),
+    *api(f"{BUILDS}/{{pk}}", "GET", "project_view", pk="environment"),
+    *api(f"{BUILDS}/{{pk}}/rebuild", "POST", "project_view", "job_submit", 201, pk="environment", scope="submit"),
+    *api(f"{BUILDS}/{{pk}}/retire", "POST", "project_view", "preset_manage", 204, pk="environment", scope="submit"),
+    *api(f"{BUILDS}/{{pk}}/offer", "POST", "project_view", "preset_manage", 204, pk="environment", scope="submit"),
+    *api(f"{BUILDS}/{{pk}}", "DELETE", "project_view", "job_submit", 403, pk="environment", scope="submit"),
     *api(FILES, "GET", "project_view", "log_read"),
     *api(FILES, "DELETE", "project_view", "job_submit", 204, query="path=f", scope="submit"),
     *api(f"{FILES}/entry", "GET", "project_view", "log_read", query="path=f"),
@@ -642,6 +658,7 @@ API = [
     ),
     *api("/dictionary", "GET", SIGNED_IN),
     *api("/dictionary", "PUT", "site:cluster_operate", ok=409, body={"base": 9, "entries": []}),
+    *api("/jobs/offers", "GET", "project_view", "job_submit", query="project={code}"),
     *api("/jobs/advice", "POST", "project_view", "job_submit", scope="submit", body=JOB),
     *api("/jobs/batch", "POST", "project_view", "job_submit", 201, scope="submit", body={"jobs": [JOB]}),
     *api("/jobs/{pk}", "GET", "job_view", pk="job"),
