@@ -32,6 +32,6 @@ def files(request: SignedInRequest, pk: UUID) -> HttpResponse:
     rows = [row(job.project, one.name, one, found.owners) for one in found.files.entries] if found else []
     folder = address("folder", code, found.folder if found else "")
     again = found.folder if found and starts_at(found.folder) else ""
-    context = {"job": job, "found": found, "rows": rows, "folder": folder, "again": again}
-    context["may_submit"] = bool(again) and gate.can(job.project, request.user, Permission.JOB_SUBMIT)
+    may_submit = bool(again) and gate.can(job.project, request.user, Permission.JOB_SUBMIT)
+    context = {"job": job, "found": found, "rows": rows, "folder": folder, "again": again, "may_submit": may_submit}
     return render(request, "jobs/_files.html", context)
