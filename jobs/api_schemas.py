@@ -200,6 +200,7 @@ class JobOut(Schema):
     exit_signal: int | None
     created_at: datetime
     accepted_at: datetime | None
+    planned_at: datetime | None = Field(description="While it waits: when Slurm means to start it, if it says so.")
     started_at: datetime | None
     ended_at: datetime | None
     seen_at: datetime | None
@@ -226,7 +227,7 @@ class JobPage(Schema):
 _PLAIN = (
     "id", "name", "state", "slurm_states", "reason", "refusal", "slurm_job_id", "source", "partition", "gpus",
     "gpu_type", "nodes", "cpus", "time_limit_minutes", "allocated_gpus", "node_list", "exit_code", "exit_signal",
-    "created_at", "accepted_at", "started_at", "ended_at", "seen_at", "cancel_asked_at", "digest",
+    "created_at", "accepted_at", "planned_at", "started_at", "ended_at", "seen_at", "cancel_asked_at", "digest",
     "task_counts",
 )  # fmt: skip
 

@@ -111,6 +111,7 @@ class Job(models.Model):
     refusal = models.TextField(blank=True)  # Slurm's words where it refused
     slurm_job_id = models.PositiveBigIntegerField(_("number in Slurm"), null=True)
     accepted_at = models.DateTimeField(null=True)
+    planned_at = models.DateTimeField(null=True)  # while it waits: when Slurm means to start it
     started_at = models.DateTimeField(_("started"), null=True)
     ended_at = models.DateTimeField(_("ended"), null=True)
     node_list = models.CharField(max_length=500, blank=True)

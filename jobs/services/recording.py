@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.utils import timezone
@@ -20,9 +21,11 @@ from slurm.contract import JobRecord
 
 _FACTS = (
     "phase", "state", "slurm_states", "reason", "refusal", "slurm_job_id", "accepted_at", "started_at", "ended_at",
+    "planned_at",
     "node_list", "allocated_gpus", "exit_code", "exit_signal", "seen_at", "change",
     "task_counts",
 )  # fmt: skip
+SAME_PLAN = timedelta(minutes=1)
 # What our columns hold. Slurm's own are longer, and whoever submits by ssh chooses what stands in them.
 LONGEST_PATH, LONGEST_NODES, LONGEST_REASON = 500, 500, 200
 
@@ -60,6 +63,7 @@ def apply(job: Job, record: JobRecord, counts: Mapping[str, int] | None = None) 
     job.started_at, job.node_list, job.allocated_gpus = record.start_time, record.nodes[:LONGEST_NODES], record.gpus
     if "PENDING" in record.states:
         job.started_at, job.node_list, job.allocated_gpus = None, "", 0
+    job.planned_at = _planned(job, record)
     over = is_over(record.states)
     job.ended_at = record.end_time if over else None
     job.exit_code, job.exit_signal = (record.exit_code, record.exit_signal) if over else (None, None)
@@ -68,6 +72,14 @@ def apply(job: Job, record: JobRecord, counts: Mapping[str, int] | None = None) 
     job.state = word(job.phase, record.states, record.reason)
     job.seen_at = timezone.now()
     return _shown(job) != before
+
+
+def _planned(job: Job, record: JobRecord) -> datetime | None:
+    """Slurm draws its plan anew all the time: a minute more or less is no news."""
+    plan, before = record.expected_start_time, job.planned_at
+    if plan is None or plan <= timezone.now():
+        return None
+    return before if before is not None and abs(plan - before) <= SAME_PLAN else plan
 
 
 def _shown(job: Job) -> tuple[Any, ...]:

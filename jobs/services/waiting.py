@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from django.utils import timezone
-from django.utils.formats import number_format
+from django.utils.formats import date_format, number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -40,7 +40,14 @@ class Why:
 def why(job: Job) -> Why | None:
     """None where it does not wait, or Slurm gives no reason."""
     reason = reasons.explain(job.reason) if job.state in WAITS else None
-    return Why(reason, list(numbers(job))) if reason else None
+    return Why(reason, [*numbers(job), *_plan(job)]) if reason else None
+
+
+def _plan(job: Job) -> Iterable[Text]:
+    """Slurm's own; it is drawn anew all the time."""
+    if job.planned_at and job.planned_at > timezone.now():
+        when = date_format(timezone.localtime(job.planned_at), "SHORT_DATETIME_FORMAT")
+        yield _("Slurm plans to start it at %(when)s; that moves as others end early or go before it.") % {"when": when}
 
 
 def numbers(job: Job) -> Iterable[Text]:

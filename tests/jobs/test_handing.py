@@ -21,7 +21,7 @@ from quotas.models import Enforcement, Hold
 from quotas.services import ticks
 from slurm import fake
 from slurm.books import Association
-from slurm.contract import Unanswered
+from slurm.contract import JobRecord, Unanswered
 from slurm.fake.gateway import FakeGateway
 from tests.conftest import Roles
 from tests.jobs.conftest import Bench
@@ -520,3 +520,22 @@ def test_while_slurm_is_away_an_intent_is_not_used_up(bench: Bench, cluster: fak
     cluster.come_up()
     Intent.objects.update(next_try_at=timezone.now())
     assert intents.carry_out() == 1 and cluster.every_job[0].is_over
+
+
+def test_slurms_plan_of_a_start_is_kept_while_it_waits_and_small_moves_are_no_news(bench: Bench) -> None:
+    now = timezone.now()
+    job = bench.submit()
+    record = JobRecord(job_id=7, submit_time=now, uid=1, user="ana", states=frozenset({"PENDING"}), account="a",
+                       partition="gpu", qos="q", reason="Priority")  # fmt: skip
+
+    def looked(**facts: object) -> bool:
+        return recording.apply(job, dataclasses.replace(record, **facts))
+
+    looked()
+    assert job.planned_at is None
+    assert looked(expected_start_time=now + timedelta(hours=2)) and job.planned_at == now + timedelta(hours=2)
+    assert not looked(expected_start_time=now + timedelta(hours=2, seconds=50))
+    assert looked(expected_start_time=now + timedelta(hours=3)) and job.planned_at == now + timedelta(hours=3)
+    assert looked(expected_start_time=now - timedelta(seconds=1)) and job.planned_at is None
+    looked(expected_start_time=now + timedelta(hours=1))
+    assert looked(states=frozenset({"RUNNING"}), start_time=now) and job.planned_at is None

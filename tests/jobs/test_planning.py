@@ -121,6 +121,14 @@ def test_who_asked_before_goes_before(bench: Bench, asking: Any) -> None:
     assert 55 < minutes_off(asking(gpus=4).starts_at) < 61
 
 
+def test_who_waits_takes_its_room_when_slurm_means_to_start_it(bench: Bench, asking: Any) -> None:
+    occupied(bench, 60)
+    waiting = bench.submit(gpus=4, nodes=2, time_limit_minutes=30)
+    Job.objects.filter(pk=waiting.pk).update(planned_at=timezone.now() + timedelta(minutes=120))
+    assert 55 < minutes_off(asking(gpus=4, time_limit_minutes=50).starts_at) < 61
+    assert 145 < minutes_off(asking(gpus=4, time_limit_minutes=70).starts_at) < 151
+
+
 def test_ones_own_limit_of_gpus_at_once_is_waited_for(db: None) -> None:
     bench = Bench(gpus_at_once=8)
     occupied(bench, 45)

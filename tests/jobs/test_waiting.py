@@ -92,6 +92,16 @@ def test_what_was_asked_for(bench: Bench) -> None:
     assert "It asked not to start before" in said(waits(bench, "BeginTime", begin=later))
 
 
+def test_when_slurm_means_to_start_it(bench: Bench) -> None:
+    job = waits(bench, "Priority")
+    assert "Slurm plans" not in said(job)
+    job.planned_at = timezone.now() + timedelta(hours=3)
+    when = timezone.localtime(job.planned_at)
+    assert f"Slurm plans to start it at {when:%Y-%m-%d %H:%M};" in said(job)
+    job.planned_at = timezone.now() - timedelta(minutes=1)
+    assert "Slurm plans" not in said(job)
+
+
 def test_what_does_not_wait_has_no_why(bench: Bench) -> None:
     assert waiting.why(bench.submit()) is None
 

@@ -111,7 +111,8 @@ def _give_back(rooms: Rooms, run: Run, now: float, running: dict[int, list[tuple
 
 def _place(rooms: Rooms, places: dict[str, frozenset[str]], now: float) -> dict[str, int]:
     """What was asked for earlier, in its order; each takes its room. How many wait, by partition."""
-    rows = Job.objects.open().filter(state__in=WAITS).only(*_FACTS, "reason", "options", "task_counts").order_by("pk")
+    facts = (*_FACTS, "reason", "options", "task_counts", "planned_at")
+    rows = Job.objects.open().filter(state__in=WAITS).only(*facts).order_by("pk")
     counts: dict[str, int] = {}
     for job in rows[:MOST_BEFORE]:
         if job.reason.strip("() ").startswith(NOT_YET):
@@ -126,9 +127,10 @@ def _place(rooms: Rooms, places: dict[str, frozenset[str]], now: float) -> dict[
 
 
 def demand_of(job: Job, places: frozenset[str], now: float) -> Demand:
-    """What a job asks of its nodes."""
+    """What a job asks of its nodes; not before Slurm means to start it."""
     seconds = 60.0 * (job.time_limit_minutes or LONGEST)
-    return Demand(places, job.nodes, (job.cpus, job.memory_mb, job.gpus), seconds, job.gpu_type, now)
+    earliest = max(now, job.planned_at.timestamp()) if job.planned_at else now
+    return Demand(places, job.nodes, (job.cpus, job.memory_mb, job.gpus), seconds, job.gpu_type, earliest)
 
 
 __all__ = ["FOR_EVER", "Picture", "demand_of", "forget", "look"]
