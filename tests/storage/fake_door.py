@@ -14,7 +14,7 @@ from files.names import check_new, parts
 class FakeDoor:
     """As files.client.Door; what the file holds is the project's code, so that a look into another's is seen."""
 
-    def __init__(self, project: Any, _user: Any, *, write: bool = False) -> None:
+    def __init__(self, project: Any, _user: Any, *, write: bool = False, **_haste: Any) -> None:
         self._data, self._write = project.code.encode(), write
 
     def __enter__(self) -> FakeDoor:
