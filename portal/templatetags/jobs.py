@@ -36,7 +36,8 @@ def told(notice: Notice) -> str:
     if notice.kind == Kind.STARTED:
         return _("%(job)s has started.") % job
     if notice.kind == Kind.TIME:
-        return _("%(job)s has used 80 %% of its time.") % job
+        said = _("%(job)s has used 80 %% of its time.")
+        return (_("A task of %(job)s has used 80 %% of its time.") if notice.job.is_array else said) % job
     if notice.job.is_open:
         return _("%(job)s had ended, and runs again.") % job
     if notice.job.state == State.FAILED:

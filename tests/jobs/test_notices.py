@@ -13,10 +13,11 @@ from django.utils import timezone, translation
 
 from access.roles import Role
 from accounts.models import User
-from jobs.models import Job, Kind, Notice, NoticeChoice, Phase, Way
+from jobs.models import Handover, Job, Kind, Notice, NoticeChoice, Phase, Run, Way
 from jobs.services import following, handing, noticing, outcomes
 from jobs.services.noticing import noting, telling
 from jobs.states import State
+from portal.templatetags.jobs import told
 from projects import services as projects
 from projects.models import Membership
 from slurm import fake
@@ -114,6 +115,20 @@ def test_eighty_per_cent_of_the_time(bench: Bench, owner: User) -> None:
     Job.objects.filter(pk=job.pk).update(started_at=timezone.now() - timedelta(minutes=81))
     assert noticing.look_at_clock() == 1 and noticing.look_at_clock() == 0
     assert kinds() == ["time"]
+
+
+def test_of_an_array_the_task_that_runs_longest_counts(bench: Bench, owner: User) -> None:
+    job = bench.submit(time_limit_minutes=100, array="1-9", gpus=0)
+    ago = {minutes: timezone.now() - timedelta(minutes=minutes) for minutes in (300, 81, 70)}
+    Job.objects.filter(pk=job.pk).update(phase=Phase.HANDING)
+    Job.objects.filter(pk=job.pk).update(phase=Phase.ACCEPTED, state=State.RUNNING, started_at=ago[300])
+    handover = Handover.objects.create(job=job, cluster=bench.cluster, attempt=1, token="0" * 32)
+    Run.objects.create(handover=handover, array_task=1, started_at=ago[300], ended_at=ago[81])
+    Run.objects.create(handover=handover, array_task=2, started_at=ago[70])
+    assert noticing.look_at_clock() == 0
+    Run.objects.create(handover=handover, array_task=3, started_at=ago[81])
+    assert noticing.look_at_clock() == 1 and noticing.look_at_clock() == 0
+    assert told(Notice.objects.select_related("job").get()) == f"A task of {job.name} has used 80 % of its time."
 
 
 def test_ones_choice_and_that_of_a_job(bench: Bench, owner: User) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Case, Exists, F, OuterRef, Subquery, When
 from django.utils import timezone
 
-from jobs.models import Job, Kind, Notice, Phase
+from jobs.models import Job, Kind, Notice, Phase, Run
 from jobs.states import State
 
 SHARE = 0.8  # of the time limit
@@ -26,17 +26,19 @@ def of_end(job: Job) -> Kind:
 
 
 def look_at_clock() -> int:
-    """Note which running jobs have used 80 % of their time; how many. An array's tasks have clocks of their own."""
+    """Note which running jobs have used 80 % of their time; how many. Of an array the task that runs longest counts."""
     now = timezone.now()
     told = Exists(Notice.objects.filter(job=OuterRef("pk"), kind=Kind.TIME))
-    rows = Job.objects.filter(phase=Phase.ACCEPTED, state=State.RUNNING, started_at__isnull=False)
-    rows = rows.filter(time_limit_minutes__gte=SHORTEST).exclude(options__has_key="array").exclude(told)
-    late = [job for job in rows.only("started_at", "time_limit_minutes", "owner", "source") if _is_late(job, now)]
+    tasks = Run.objects.filter(handover__job=OuterRef("pk"), ended_at=None, started_at__isnull=False)
+    first = Subquery(tasks.order_by("started_at").values("started_at")[:1])
+    rows = Job.objects.filter(phase=Phase.ACCEPTED, state=State.RUNNING, time_limit_minutes__gte=SHORTEST)
+    rows = rows.exclude(told).annotate(clock=Case(When(options__has_key="array", then=first), default=F("started_at")))
+    late = [job for job in rows.only("time_limit_minutes", "owner", "source") if _is_late(job, now)]
     for job in late:
         note(job, Kind.TIME)
     return len(late)
 
 
 def _is_late(job: Job, now: datetime) -> bool:
-    minutes = job.time_limit_minutes or 0
-    return job.started_at is not None and job.started_at + timedelta(minutes=SHARE * minutes) <= now
+    clock, minutes = getattr(job, "clock"), job.time_limit_minutes or 0  # noqa: B009 - of the query
+    return clock is not None and clock + timedelta(minutes=SHARE * minutes) <= now
