@@ -40,6 +40,7 @@ def _alone() -> Iterator[Any]:
     from django.db import connection
 
     with connection._nodb_cursor() as cursor:
+        cursor.execute("SET lock_timeout = 0; SET statement_timeout = 0")  # the others wait for as long as it takes
         cursor.execute("SELECT pg_advisory_lock(%s)", [_KEY])  # it goes with the connection
         yield cursor
 
