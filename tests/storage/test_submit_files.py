@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+import threading
 import zipfile
 from html import unescape
 from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
 from django.http import HttpResponse
 
 from access.ids import uuid7
@@ -189,6 +191,27 @@ def test_who_comes_while_the_first_is_at_work_gets_its_job(ready: Room, monkeypa
     monkeypatch.setattr(attaching.time, "sleep", first)
     assert attaching.submit(**asked, files=[bringing.Sent("a", 1, [b"x"])], idempotency_key=key) == made[0]
     assert (ready.folder / folder / "a").read_bytes() == b"x"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_six_at_once_of_one_form_are_one_job_and_one_folder(ready: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A double click, and more than that: each comes in a thread and a connection of its own."""
+    monkeypatch.setattr(attaching, "PATIENCE", 60.0)
+    key, answers = str(uuid7()), list[tuple[int, str]]()
+
+    def press() -> None:
+        try:
+            answer = send(ready, key=key, attach=[file("a"), file("b")])
+            answers.append((answer.status_code, answer.headers.get("Location", "")))
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=press) for _ in range(6)]
+    [thread.start() for thread in threads]
+    [thread.join(60) for thread in threads]
+    assert answers == [(302, f"/jobs/{Job.objects.get().pk}")] * 6
+    (folder,) = (ready.folder / "runs").iterdir()
+    assert sorted(one.name for one in folder.iterdir()) == ["a", "b"]
 
 
 def test_one_that_never_ends_is_said(ready: Room, monkeypatch: pytest.MonkeyPatch) -> None:
