@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 
 if TYPE_CHECKING:
     from jobs.models import Job, Run
+    from presets.models import Environment
 
 SECRET = re.compile(r"key|token|secret|passw|credential|auth|cookie|private", re.IGNORECASE)
 SEED = re.compile(r"(?i)(?:--)?\b([a-z_.-]*seed[a-z_]*)\s*[ =(]\s*(\d{1,20})\b")
@@ -34,10 +35,12 @@ class Line:
         return self.real or self.value
 
 
-def lines(job: Job, runs: Sequence[Run], notes: Mapping[str, Any]) -> list[Line]:
+def lines(
+    job: Job, runs: Sequence[Run], notes: Mapping[str, Any], environment: Environment | None = None
+) -> list[Line]:
     """All that is known; what was not written down on the node is left out."""
     return [*_request(job), *_variables(job), *_seeds(job, notes), *_ran(runs), *_node(notes), *_code(notes),
-            *_packages(notes)]  # fmt: skip
+            *_locked(environment), *_packages(notes)]  # fmt: skip
 
 
 def _request(job: Job) -> Iterator[Line]:
@@ -112,6 +115,17 @@ def _code(notes: Mapping[str, Any]) -> Iterator[Line]:
         if one.get("diff"):
             digest = hashlib.sha256(one["diff"].encode()).hexdigest()
             yield Line(section, f"code.{place}.diff", _("Not committed (SHA-256)"), digest)
+
+
+def _locked(environment: Environment | None) -> Iterator[Line]:
+    """What the environment of the project's held when it was built; the packages seen at the start come beside it."""
+    if environment is None or not environment.digest:
+        return
+    section = _("Environment")
+    yield Line(section, "environment", _("Environment"), environment.title)
+    yield Line(section, "environment.lock", _("Its lock (SHA-256)"), environment.digest)
+    for name, version in environment.packages:
+        yield Line(section, f"locked.{name.lower()}", name, version)
 
 
 def _packages(notes: Mapping[str, Any]) -> Iterator[Line]:

@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from jobs.services import file_tickets, handing, intents, noticing, tickets
+from jobs.services import environments, file_tickets, handing, intents, noticing, tickets
 from jobs.services.afterwards import looking, tasks
 from jobs.services.gpus import keeping
 
@@ -48,5 +48,6 @@ def tell_notices() -> None:
 def look_back() -> None:
     """Look into the output of what ended."""
     looking.look_back()
+    environments.settle()
     tickets.sign_tasks()
     tasks.look_at_tasks()

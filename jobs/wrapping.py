@@ -58,13 +58,14 @@ def metrics_path(folder: str, job: object) -> str:
     return f"{folder}/logs/{job}-metrics.jsonl"
 
 
-def wrapped(script: str, path: str, then: str = "") -> str:
-    """The script with the line that writes notes to `path` (as notes_path gives it), and one more of shell to run
-    before it; what is no shell's comes back as it is."""
+def wrapped(script: str, path: str, then: str = "", before: str = "") -> str:
+    """The script with the line that writes notes to `path` (as notes_path gives it), shell to run `before` that and
+    some to run `then`; what is no shell's comes back as it is."""
     first, end, rest = script.partition("\n")
     if not end or not is_shell(script):
         return script
-    return f"{first}\n{_preamble(path, folders(script))}; {then + '; ' if then else ''}{rest}"
+    parts = (before, _preamble(path, folders(script)), then)
+    return f"{first}\n{''.join(f'{part}; ' for part in parts if part)}{rest}"
 
 
 def folders(script: str) -> list[str]:

@@ -34,6 +34,7 @@ from files.answers import Refused as FileRefused
 from jobs.api import router as jobs
 from jobs.api_acts import router as job_acts
 from jobs.api_advice import router as job_advice
+from jobs.api_environments import router as environments
 from jobs.api_gpus import router as job_gpus
 from jobs.api_importing import router as imports
 from jobs.api_importing import words as dictionary
@@ -94,6 +95,7 @@ for router in (datasets, permissions):
     api.add_router("/datasets", router, auth=manage, tags=["datasets"])
 api.add_router("/projects", agreements, auth=manage, tags=["datasets"])
 api.add_router("/projects", project_files, auth=door(), tags=["files"])
+api.add_router("/projects", environments, auth=door(), tags=["jobs"])
 api.add_router("/incidents", incidents, auth=manage, tags=["datasets"])
 api.add_router("/differences", differences, auth=manage, tags=["allocations"])
 api.add_router("/jobs", jobs, auth=door(), tags=["jobs"])

@@ -91,6 +91,11 @@ GRANTS: dict[str, dict[str, str]] = {
     "jobs_draft": {WEB: FULL, WORK: READ},
     "presets_preset": {WEB: "SELECT, INSERT, UPDATE (retired_at)", WORK: READ, SLURM: READ},
     "presets_presetversion": {WEB: APPEND, WORK: READ, SLURM: READ},
+    "presets_environment": {
+        WEB: "SELECT, INSERT, UPDATE (retired_at, deleted_at)",
+        WORK: READ,
+        SLURM: "SELECT, UPDATE (ready_at, failed_at, why, lock, digest, size, found_python)",
+    },
     "presets_software": {WEB: WRITE, WORK: READ, SLURM: READ},
     "storage_filepass": {
         WEB: "SELECT, INSERT, UPDATE (asked_at)",

@@ -76,6 +76,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("dictionary", dictionary.entries, name="dictionary"),
     path("projects/", include((PROJECTS, "projects"))),
     path("projects/", include("storage.urls")),
+    path("projects/", include("jobs.urls_environments")),
     path("projects/", include((allocation_urls.ALLOCATIONS, "allocations"))),
     path("datasets/", include((dataset_urls.DATASETS, "datasets"))),
     path("projects/", include((dataset_urls.OF_PROJECTS, "datasets_of"))),

@@ -1,7 +1,7 @@
 """Events about ready-made requests and the software the site has validated. 57xx."""
 
 from audit.actions import Action as A
-from audit.catalogue.entry import D, Entry, Kind, RetentionClass
+from audit.catalogue.entry import D, Entry, F, Kind, RetentionClass
 
 JOB = RetentionClass.JOB
 
@@ -17,6 +17,14 @@ ENTRIES = (
           "What a name and a version meant, from when to when."),
     Entry(A.SOFTWARE_RETIRED, 5713, JOB, Kind.ENDED, D, "software why", "Who names it is warned."),
     Entry(A.SOFTWARE_OFFERED, 5714, JOB, Kind.CHANGED, D, "software", "The site stands for it again."),
+    Entry(A.ENVIRONMENT_ASKED, 5731, JOB, Kind.MADE, D, "environment kind python text job",
+          "Who asked for which packages; the text's first 2,000 characters, and the job that builds them."),
+    Entry(A.ENVIRONMENT_BUILT, 5732, JOB, Kind.CHANGED, D + F, "environment digest size why",
+          "What jobs of the project ran on: the lock by its digest; or that it was not built, and why."),
+    Entry(A.ENVIRONMENT_RETIRED, 5733, JOB, Kind.ENDED, D, "environment", "Who names it is warned."),
+    Entry(A.ENVIRONMENT_OFFERED, 5734, JOB, Kind.CHANGED, D, "environment", "It is offered again."),
+    Entry(A.ENVIRONMENT_DELETED, 5735, JOB, Kind.ENDED, D, "environment",
+          "From when on no job could run on it again as it was."),
     Entry(A.DICTIONARY_CHANGED, 5721, JOB, Kind.CHANGED, D, "number note before after",
           "What imported scripts say instead of what was written in them, from when on."),
 )  # fmt: skip

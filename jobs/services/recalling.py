@@ -11,6 +11,7 @@ from jobs.models import Job, Report, Run
 from jobs.services import beside
 from jobs.services.afterwards.telling import use_of
 from logs.client import ReaderDown
+from presets.services import environments
 
 MOST_LINES = 400  # of a difference between two scripts
 
@@ -34,7 +35,7 @@ def told(job: Job) -> Told:
     found = notes(whole)
     ended = [run for run in runs if run.ended_at]
     return Told(
-        lines=manifest.lines(whole, runs, found),
+        lines=manifest.lines(whole, runs, found, environments.named(whole.asked.software)),
         noted=bool(found),
         is_shell=wrapping.is_shell(whole.script),
         repositories=list(found.get("repositories", ())),

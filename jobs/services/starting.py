@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from jobs import tables
 from presets import services as presets
 from presets.models import Software
+from presets.services import environments
 from projects.models import Project
 
 Errors = dict[str, list[str]]
@@ -22,7 +23,7 @@ def complete(raw: Mapping[str, Any], *, project: Project) -> tuple[dict[str, Any
         whole, errors = _applied(whole, project)
     if isinstance(name := whole.get("software"), str) and name.strip():
         try:
-            whole["software"] = presets.software(name).title
+            whole["software"] = presets.software(name, project=project).title
         except presets.NoSoftware as refusal:
             errors["software"], whole["software"] = [str(refusal)], ""
     return whole, errors
@@ -55,6 +56,9 @@ def _typed(rows: Any) -> str:
 def warnings(software: str) -> list[str]:
     """What to know about the environment a request names: that the site no longer stands for it."""
     name, _sign, version = software.partition("@")
+    if "/" in name:
+        own = environments.named(software)
+        return [_("The environment %(name)s is retired.") % {"name": own.title}] if own and own.retired_at else []
     row = Software.objects.filter(name=name, version=version).exclude(retired_at=None).first() if software else None
     if row is None:
         return []

@@ -12,6 +12,8 @@ from jobs.models import Handover, Job
 from jobs.options import Options
 from jobs.services import dependencies
 from jobs.services.people import Identity
+from presets import building
+from presets.services import environments
 from slurm import text
 from slurm.contract import Gateway, JobRecord, Submission
 
@@ -32,7 +34,9 @@ def submission_of(job: Job, handover: Handover, who: Identity, waits_for: frozen
         account=job.project.slurm_account,
         partition=job.partition,
         qos=job.allocation.qos if job.allocation else "",
-        script=wrapping.wrapped(job.script, wrapping.notes_path(job.project.folder, job.pk), _row_of_task(asked)),
+        script=wrapping.wrapped(
+            job.script, wrapping.notes_path(job.project.folder, job.pk), _row_of_task(asked), _used(asked)
+        ),
         working_directory=f"{job.project.folder}/{asked.folder}" if asked.folder else job.project.folder,
         standard_output=f"{output}.out",
         standard_error=f"{output}.err" if asked.separate_errors else "",
@@ -62,6 +66,18 @@ def _row_of_task(asked: Options) -> str:
     return parameters.exports(asked.task_numbers, asked.parameters)
 
 
+def _used(asked: Options) -> str:
+    """The line by which a script of shell uses an environment of the project's."""
+    own = environments.named(asked.software)
+    return own.line if own else ""
+
+
+def _unread(job: Job) -> dict[str, str]:
+    """The same for a script into which no line of shell can be written."""
+    own = None if wrapping.is_shell(job.script) else environments.named(job.asked.software)
+    return building.variables(own.path, own.kind, PATH) if own else {}
+
+
 def _environment(job: Job, who: Identity) -> dict[str, str]:
     return {
         **{str(name): str(value) for name, value in job.environment.items()},
@@ -76,6 +92,7 @@ def _environment(job: Job, who: Identity) -> dict[str, str]:
         "BANCADA_JOB": str(job.pk),
         **({} if job.is_array else {"BANCADA_METRICS": wrapping.metrics_path(job.project.folder, job.pk)}),
         **_table(job),
+        **_unread(job),
     }
 
 

@@ -66,8 +66,8 @@ def _initial(request: SignedInRequest) -> dict[str, Any]:
     again = request.GET.get("like")
     if again:
         return like(gate.fetch(Job.objects.select_related("allocation"), request.user, Permission.JOB_VIEW, pk=again))
-    folder = submitting.plain(request.GET.get("folder", ""))[:200]
-    return {"folder": folder} if folder else {}
+    start = {name: submitting.plain(request.GET.get(name, ""))[:200] for name in ("folder", "software")}
+    return {name: value for name, value in start.items() if value}
 
 
 def _ask(request: SignedInRequest, sheet: submitting.Sheet) -> Job | None:

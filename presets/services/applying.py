@@ -8,7 +8,8 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from presets import rules
-from presets.models import Preset, PresetVersion, Software
+from presets.models import Environment, Preset, PresetVersion, Software
+from presets.services import environments
 from projects.models import Project
 
 
@@ -17,7 +18,7 @@ class NoPreset(Exception):
 
 
 class NoSoftware(Exception):
-    """The site has validated no such environment; says which."""
+    """Neither the site nor the project has such an environment; says which."""
 
 
 class WrongFields(Exception):
@@ -76,12 +77,17 @@ def ordered(rows: Iterable[Preset]) -> list[Preset]:
     return sorted(rows, key=lambda row: (row.project_id is None, not row.is_delivered, row.created_at))
 
 
-def software(name: str) -> Software:
-    """By "pytorch" (the newest that is not retired) or "pytorch@2.5". Raises NoSoftware."""
+def software(name: str, *, project: Project) -> Software | Environment:
+    """By "pytorch" (the newest that is not retired), "pytorch@2.5", or "project/name@2". Raises NoSoftware.
+
+    A plain name is the site's where the site has one; else the project's own.
+    """
     code, sign, version = name.strip().partition("@")
     rows = Software.objects.filter(name=code)
     rows = rows.filter(version=version) if sign else rows.filter(retired_at=None).order_by("-created_at")
-    found = rows.first() if "\x00" not in name else None
+    found = (rows.first() if "\x00" not in name else None) or environments.of_project(project, name)
     if found is None:
-        raise NoSoftware(_("The site has validated no environment “%(name)s”.") % {"name": name[:80]})
+        raise NoSoftware(
+            _("Neither the site nor the project has an environment “%(name)s” that is ready.") % {"name": name[:80]}
+        )
     return found

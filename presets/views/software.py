@@ -20,6 +20,7 @@ from accounts.http import SignedInRequest
 from presets import services
 from presets.forms import SoftwareForm, blame
 from presets.models import Software
+from projects.models import Project
 
 MOST = 500
 
@@ -29,8 +30,11 @@ MOST = 500
 def environments(request: SignedInRequest) -> HttpResponse:
     """All of them, those the site still stands for first."""
     rows = sorted(Software.objects.all()[:MOST], key=lambda row: row.retired_at is not None)
-    can_change = gate.site_can(request.user, Permission.SOFTWARE_MANAGE)
-    return render(request, "presets/software.html", {"rows": rows, "can_change": can_change})
+    theirs = gate.allowing(Project.objects.order_by("title"), request.user, Permission.PROJECT_VIEW)
+    context = {
+        "rows": rows, "can_change": gate.site_can(request.user, Permission.SOFTWARE_MANAGE), "homes": theirs[:50],
+    }  # fmt: skip
+    return render(request, "presets/software.html", context)
 
 
 def _administrator(request: SignedInRequest) -> None:

@@ -12,6 +12,7 @@ from datasets.models import DatasetUse
 from datasets.services import agreements, asking, incidents, registering, terms, versions
 from jobs.models import Job
 from presets import services as presets
+from presets.models import Environment
 from projects.models import Project
 from tests.matrix.canaries import Canaries
 
@@ -40,7 +41,7 @@ def plant(canaries: Canaries, name: str, project: Project, steward: User, mate: 
     return {
         "label": version.label, "version": version.pk, "permission": permission.pk, "wished": wished.pk,
         **_agreements(project, word), "incident": _incident(row, name, steward, canaries),
-        "preset": _preset(project, word),
+        "preset": _preset(project, word), "environment": _environment(project, mate, job, word),
     }  # fmt: skip
 
 
@@ -79,6 +80,15 @@ def _preset(project: Project, word: Any) -> Any:
         rules={"script": {"mode": "default", "value": f"#!/bin/bash\n: {word('recipe', 'project_view')}\n"}},
     )  # fmt: skip
     return made.preset_id
+
+
+def _environment(project: Project, mate: User, job: Job, word: Any) -> Any:
+    """A build of somebody's, seen by whoever sees the project."""
+    row = Environment.objects.create(
+        project=project, name="ours", number=1, kind="pip", text=word("packages", "project_view"), job=job.pk, by=mate,
+        ready_at=timezone.now(), lock=f"{word('locked', 'project_view')}==1\n", digest="b" * 64,
+    )  # fmt: skip
+    return row.pk
 
 
 def _incident(row: Any, name: str, by: User, canaries: Canaries) -> Any:

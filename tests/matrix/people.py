@@ -61,6 +61,7 @@ class Place:
     duty: UUID = dataclasses.field(default_factory=uuid7)
     incident: UUID = dataclasses.field(default_factory=uuid7)
     preset: UUID = dataclasses.field(default_factory=uuid7)
+    environment: UUID = dataclasses.field(default_factory=uuid7)
 
 
 @dataclasses.dataclass

@@ -115,7 +115,9 @@ def test_apply_gives_the_request_or_names_each_wrong_field(bench: Bench) -> None
 
 def test_software_is_modules_or_an_image_by_digest(bench: Bench) -> None:
     row = bench.software()
-    assert row.line == "module load cuda/12.4 pytorch/2.5" and services.software("pytorch") == row
+    assert (
+        row.line == "module load cuda/12.4 pytorch/2.5" and services.software("pytorch", project=bench.project) == row
+    )
     image = bench.software(name="nemo", modules="", image="nvcr.io/nvidia/nemo@sha256:" + "a" * 64)
     assert "docker://nvcr.io" in image.line
     for bad in ({"modules": ""}, {"modules": "x; rm -rf ~"}, {"modules": "", "image": "nemo:latest"}, {"name": "A B"}):
@@ -127,10 +129,10 @@ def test_software_is_modules_or_an_image_by_digest(bench: Bench) -> None:
 
 def test_a_retired_environment_is_found_by_its_version_only(bench: Bench) -> None:
     row = services.retire_software(software=bench.software(), by=bench.operator, why="CUDA too old")
-    assert services.software("pytorch@2.5") == row and row.retired_why == "CUDA too old"
+    assert services.software("pytorch@2.5", project=bench.project) == row and row.retired_why == "CUDA too old"
     with pytest.raises(services.NoSoftware):
-        services.software("pytorch")
+        services.software("pytorch", project=bench.project)
     services.offer_software_again(software=row, by=bench.operator)
     changed = services.change_software(software=row, by=bench.operator, cuda="12.4")
-    assert services.software("pytorch") == changed
+    assert services.software("pytorch", project=bench.project) == changed
     assert last(Action.SOFTWARE_CHANGED).detail["after"] == {"cuda": "12.4"}
