@@ -19,9 +19,9 @@ AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo env PATH="$(PATH)")
 CATALOGUES := $(patsubst %.po,%.mo,$(wildcard locale/*/LC_MESSAGES/*.po))
 # every route at once: a suite of its own, so that the unit tests stay quick
 WIDE := tests/matrix tests/portal/test_api_fuzz.py
-# tests that wait for processes they start: beside others they cost next to nothing
-PROGRAMS := $(wildcard tests/logs tests/files tests/gpu tests/stack tests/slurm/test_signer.py tests/jobs/test_hub_reader.py \
-	tests/accounts/test_directory_faults.py)
+# tests that wait, for processes they start or for a deadline: beside others they cost next to nothing
+PROGRAMS := $(wildcard tests/logs tests/files tests/gpu tests/stack tests/slurm/test_signer.py tests/accounts/test_directory_faults.py \
+	tests/portal/test_health.py tests/storage/test_passes.py $(addprefix tests/jobs/test_,hub.py hub_model.py hub_reader.py wrapping.py))
 ALONE := "not contract and not browser and not faults"
 FULL ?=
 RECORDED ?= tests/slurm/recorded
@@ -74,13 +74,14 @@ check: dev ## lint, types, imports, migrations, templates, translations
 unit: dev ## tests that need no cluster and no program beside (a private PostgreSQL is started for them)
 	@SECONDS=0
 	trap '$(STACK) down --var var/unit' EXIT
-	$(AS_ROOT) $(VENV) -m pytest -n 3 --dist worksteal -m $(ALONE) $(addprefix --ignore=,$(WIDE) $(PROGRAMS)) $(ARGS)
+	$(AS_ROOT) $(VENV) -m pytest -n 3 --dist worksteal -m "not hypothesis and "$(ALONE) $(addprefix --ignore=,$(WIDE) $(PROGRAMS)) $(ARGS)
 	echo "unit: $$SECONDS s"
 
-programs: dev ## our small programs and slapd as processes of their own: killed, hung, fed with what is hostile
+programs: dev ## our small programs and slapd as processes of their own, killed, hung, fed with what is hostile; and properties
 	@SECONDS=0
 	trap '$(STACK) down --var var/unit' EXIT
 	$(AS_ROOT) $(VENV) -m pytest -n 4 --dist worksteal -m $(ALONE) $(PROGRAMS) $(ARGS)
+	$(AS_ROOT) $(VENV) -m pytest -n 2 -m "hypothesis and "$(ALONE) $(addprefix --ignore=,$(WIDE) $(PROGRAMS)) $(ARGS)
 	echo "programs: $$SECONDS s"
 
 matrix: dev ## every route by every kind of person, in every tenant, and the API's description against itself (FULL=1: all cells)
