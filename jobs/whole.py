@@ -49,15 +49,18 @@ class Whole:
     rows: int = 0
 
     @classmethod
-    def of(cls, raw: Mapping[str, Any], *, form: JobForm, project: Project, line: AllocationLine | None) -> Whole:
-        """Of the fields as they stand, judged or not."""
+    def of(
+        cls, raw: Mapping[str, Any], *, form: JobForm, project: Project, line: AllocationLine | None,
+        said: Mapping[str, str] = {},
+    ) -> Whole:  # fmt: skip
+        """Of the fields as they stand, judged or not; `said`: what the summary says for some of them."""
         errors = form.errors if form.is_bound else {}
-        said = {name: _plain(name, value) for name, value in raw.items() if name not in errors}
+        plain = {name: _plain(name, value) for name, value in raw.items() if name not in errors}
         found = [Missing(name, form[name].label if name in form.fields else "", " ".join(map(str, why)))
                  for name, why in errors.items()]  # fmt: skip
         empty = [one for one in found if one.name in form.fields and not form[one.name].value()]
         return cls(
-            _summary(raw, form, errors), [*_ours(said, project, line), *head(said)], empty,
+            _summary({**raw, **said}, form, errors), [*_ours(plain, project, line), *head(plain)], empty,
             [one for one in found if one not in empty], _minutes(raw), line,
             _first(raw), len(raw.get("parameters") or ()),
         )  # fmt: skip

@@ -11,6 +11,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db.models import Q
 from django.db.models.fields.json import KT
+from django.utils.translation import gettext_lazy as _
 
 from access import gate
 from access.ids import first_at
@@ -24,6 +25,7 @@ from jobs.states import View, view
 from projects.models import Project
 
 MOST, NEWEST = 8, 200  # rows offered; a person's newest jobs that are looked through for folders
+HOW = {"ok": _("after it has succeeded"), "any": _("after it has ended"), "notok": _("after it has failed")}
 BACK = 90 * 24 * 3600.0  # seconds that the search goes back
 
 
@@ -35,9 +37,9 @@ class Wait:
     kind: str
 
     @property
-    def values(self) -> dict[str, str]:
-        """What the field says for each kind."""
-        return {kind: f"{kind}:{self.job.pk}" for kind in KINDS}
+    def choices(self) -> list[tuple[str, object, bool]]:
+        """What the field says for each kind, in words, and whether it does."""
+        return [(f"{kind}:{self.job.pk}", HOW[kind], kind == self.kind) for kind in KINDS]
 
 
 def waits(*, project: Project, by: User, said: str, q: str = "") -> tuple[list[Wait], str]:
@@ -54,6 +56,14 @@ def waits(*, project: Project, by: User, said: str, q: str = "") -> tuple[list[W
     rest = [one for one in said.split() if not any(pk in named for _kind, pk in _ids([one]))]
     chosen = [Wait(named[pk], asked[pk]) for pk in asked if pk in named]
     return [*chosen, *(Wait(row, "") for row in others[:MOST])], " ".join(rest)
+
+
+def named(said: str, *, by: User) -> str:
+    """What the field says, with the names of jobs the person may see instead of their ids."""
+    asked = dict(_pairs(said))
+    seen = gate.allowing(Job.objects.filter(pk__in=list(asked)), by, Permission.JOB_VIEW) if asked else ()
+    names = {f"{asked[row.pk]}:{row.pk}": f"{row.called} ({HOW[asked[row.pk]]})" for row in seen}
+    return ", ".join(names.get(word.lower(), word) for word in said.split())
 
 
 def _pairs(said: str) -> Iterable[tuple[UUID, str]]:

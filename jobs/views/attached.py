@@ -21,10 +21,11 @@ LONGEST = 400_000  # characters of all paths together
 
 @dataclasses.dataclass(slots=True)
 class Attached:
-    """`wrong` is said beside the field."""
+    """`wrong` is said beside the field; `is_coming`: the very form is at work already, so that it stays this form."""
 
     files: Sequence[bringing.Sent]
     wrong: list[str] = dataclasses.field(default_factory=list)
+    is_coming: bool = False
 
     @classmethod
     def of(cls, request: SignedInRequest, data: Mapping[str, Any], act: str) -> Attached:
@@ -57,6 +58,7 @@ class Attached:
             said = words.of(error.why)[2]
             self.wrong.append(f"{shown(error.name)}: {said}" if error.name else said)
         except attaching.StillComing:
+            self.is_coming = True
             self.wrong.append(_("This form was sent a moment ago and is still at work. Look at your jobs."))
         except words.FAILURES as error:
             self.wrong.append(words.of(error)[2])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from django.contrib import messages
@@ -19,7 +19,7 @@ from datasets.services.using import usable
 from jobs import specs, whole
 from jobs.doors import Doors, held
 from jobs.forms import JobForm, request_of
-from jobs.services import planning
+from jobs.services import picking, planning
 from jobs.services.asking import partitions_of
 from jobs.services.importing import Finding, drafts
 from jobs.services.importing.brought import Brought
@@ -104,15 +104,21 @@ class Sheet:
 
     def parts(self) -> dict[str, Any]:
         """What is drawn anew while somebody fills in."""
-        advice, lines = self.advice(), reads.spendable(self.project)
+        advice, lines, raw = self.advice(), reads.spendable(self.project), self.raw()
         code = str(self.form["allocation"].value() or "")
         line = next((one for one in lines if one.allocation.code == code), lines[0] if lines else None)
         return {
             "form": self.form, "doors": self.doors, "project": self.project, "allocations": lines,
             "attached": self.attached, "may_attach": may(self.doors.rules), "bounds": bounds(),
             "advice": advice,
-            "slots": self.slots(), "whole": whole.Whole.of(self.raw(), form=self.form, project=self.project, line=line),
+            "slots": self.slots(),
+            "whole": whole.Whole.of(raw, form=self.form, project=self.project, line=line, said=self._said(raw)),
         }  # fmt: skip
+
+    def _said(self, raw: Mapping[str, Any]) -> dict[str, str]:
+        """What the request says more readably than its field does: jobs by their names."""
+        after = raw.get("after")
+        return {"after": picking.named(str(after), by=self.request.user)} if after else {}
 
     def advice(self) -> planning.Advice | None:
         """Of a request whose fields are all well; what would be refused stands beside its field."""
@@ -144,7 +150,8 @@ class Sheet:
         """A double click sends the same key twice and makes one job; a draft's stays the draft's."""
         data = self.request.POST
         brought = drafts.KEY + self.request.GET["draft"] if "draft" in self.request.GET else data.get("key", "")
-        return drafts.key_of(brought) or (data.get("key", "") if self.act else "") or str(uuid7())
+        same = self.act or self.attached.is_coming
+        return drafts.key_of(brought) or (plain(data.get("key", "")) if same else "") or str(uuid7())
 
 
 def _limits(row: Any) -> dict[str, Any]:

@@ -7,12 +7,13 @@ from html import unescape
 from typing import Any
 
 import pytest
-from django.utils import timezone
+from django.utils import timezone, translation
 
 from access.roles import Role
 from cluster.models.picture import Kept
 from cluster.services import see_reservations
 from jobs.models import Job
+from jobs.services import picking
 from slurm.contract import ReservationRecord
 from tests.api import Caller, issue
 from tests.factories import make_member, make_project
@@ -175,3 +176,15 @@ def test_the_api_offers_the_same(bench: Bench) -> None:
     assert none["jobs"] == []
     reader = make_member(bench.project, Role.VIEWER)
     assert Caller(issue(reader)).get(f"/jobs/offers?project={bench.project.code}").status_code == 403
+
+
+def test_the_request_names_the_jobs_it_waits_for(bench: Bench) -> None:
+    job = bench.submit(name="first")
+    form = Page(browser(bench.user), project=bench.project.code)
+    values = Sent(form.text).values | {"name": "next", "partition": "gpu", "gpus": "1", "after": f"notok:{job.pk}"}
+    text = browser(bench.user).post("/jobs/new/check?look=1", values).content.decode()
+    assert "<dd>first (after it has failed)</dd>" in text
+    assert f"notok:{job.pk}" in text  # as a line of the script
+    stranger = make_member(make_project("outro"))
+    with translation.override("en"):
+        assert picking.named(f"ok:{job.pk} x", by=stranger) == f"ok:{job.pk}, x"

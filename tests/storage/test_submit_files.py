@@ -221,6 +221,7 @@ def test_one_that_never_ends_is_said(ready: Room, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(attaching, "PATIENCE", 0.0)
     response = send(ready, key=key, attach=[file("a")])
     assert "still at work" in unescape(response.content.decode())
+    assert f'name="key" value="{key}"' in response.content.decode()  # pressed again, it is still this form
     assert (ready.folder / folder).is_dir()
 
 
