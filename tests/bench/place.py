@@ -178,6 +178,9 @@ class Client:
     def post(self, path: str, body: bytes, **headers: str) -> Answer:
         return self._ask("POST", path, body, headers)
 
+    def delete(self, path: str, **headers: str) -> Answer:
+        return self._ask("DELETE", path, None, headers)
+
     def _ask(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> Answer:
         self._link.request(method, path, body, self._headers | headers)
         answer = Answer(self._link.getresponse())
