@@ -36,7 +36,7 @@ def _address() -> str:
 # what a line of a list shows of a job
 LINE = (
     "project", "source", "created_at", "name", "alias", "partition", "gpu_type", "gpus", "nodes", "cpus",
-    "time_limit_minutes", "archived_at", "options", "task_counts",
+    "time_limit_minutes", "archived_at", "options", "task_counts", "planned_at",
     "owner", "owner_login", "phase", "state", "reason", "slurm_job_id", "started_at", "ended_at", "node_list",
     "allocated_gpus", "exit_code", "exit_signal", "cancel_asked_by", "project__code", "project__title",
 )  # fmt: skip

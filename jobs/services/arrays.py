@@ -125,6 +125,7 @@ def _together(row: Handover, states: Mapping[int, State | None], shown: list[Job
     ends = [run.ended_at for run in runs if run.ended_at]
     running = [one for one in shown if from_slurm(one.states) in RUNNING]
     codes = [run.exit_code for run in runs if run.exit_code]
+    plans = [one.expected_start_time for one in shown if one.expected_start_time and "PENDING" in one.states]
     return JobRecord(
         job_id=row.slurm_job_id or 0, submit_time=row.submit_time or timezone.now(), uid=row.uid or 0,
         states=frozenset({_WORDS.get(state, "PENDING" if state in WAITING else "UNKNOWN")}),
@@ -133,6 +134,7 @@ def _together(row: Handover, states: Mapping[int, State | None], shown: list[Job
         end_time=max(ends, default=None), nodes=",".join(sorted({one.nodes for one in running})),
         gpus=sum(one.gpus for one in running), exit_code=max(codes, default=0 if state == State.COMPLETED else None),
         exit_signal=next((run.exit_signal for run in runs if run.exit_signal), None),
+        expected_start_time=None if state in RUNNING else min(plans, default=None),
     )  # fmt: skip
 
 

@@ -102,6 +102,15 @@ def test_when_slurm_means_to_start_it(bench: Bench) -> None:
     assert "Slurm plans" not in said(job)
 
 
+def test_it_stands_on_the_home_page_as_well(bench: Bench) -> None:
+    job = waits(bench, "Priority")
+    home = {"headers": {"Accept-Language": "en"}}
+    assert "planned for" not in signed_in(bench.user).get("/", **home).text
+    Job.objects.filter(pk=job.pk).update(planned_at=timezone.now() + timedelta(hours=3), alias="calm")
+    page = signed_in(bench.user).get("/", **home).text
+    assert "planned for" in page and ">calm</a>" in page
+
+
 def test_what_does_not_wait_has_no_why(bench: Bench) -> None:
     assert waiting.why(bench.submit()) is None
 
