@@ -29,6 +29,7 @@ urlpatterns = [
     path("new/datasets", picking.datasets, name="pick_datasets"),
     path("new/folder", picking.folder, name="pick_folder"),
     path("new/reservation", picking.reservation, name="pick_reservation"),
+    path("new/software", picking.software, name="pick_software"),
     path("compare", repeating.compare, name="compare"),
     path("compare/curves", curves.together, name="compare_curves"),
     path("curves-of/<slug:code>", curves.pattern, name="pattern"),

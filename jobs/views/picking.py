@@ -15,6 +15,7 @@ from accounts.http import SignedInRequest
 from datasets.services import offering
 from jobs.services import picking
 from jobs.views.submitting import plain
+from presets.services.environments import offered_software
 from projects.models import Project
 
 LONGEST = 2000  # characters of a field that are read
@@ -57,6 +58,14 @@ def reservation(request: SignedInRequest) -> HttpResponse:
     said = _said(request, "reservation")
     found = picking.reservations(project=_project(request), by=request.user)
     return _part(request, "reservation", {"kept": found, "rest": said, "known": [one.name for one in found]})
+
+
+@login_required
+@require_safe
+def software(request: SignedInRequest) -> HttpResponse:
+    """The environments a job may name: the project's own, then the site's."""
+    found = offered_software(_project(request))
+    return _part(request, "software", {"software": found, "rest": _said(request, "software")})
 
 
 def _project(request: SignedInRequest) -> Project:

@@ -25,7 +25,6 @@ from jobs.services.importing import Finding, drafts
 from jobs.services.importing.brought import Brought
 from jobs.views.attached import Attached, bounds, may
 from presets.services.applying import offered
-from presets.services.environments import offered_software
 from projects.models import Project
 from quotas import reads
 
@@ -93,7 +92,6 @@ class Sheet:
             "projects": self.theirs, "partitions": partitions,
             "gpu_types": sorted({name for row in partitions for name in row.gpu_types}),
             "presets": offered(self.project) if doors.is_preset and not doors.version else (),
-            "software": offered_software(self.project),
             "rows": [Row(form[name], beside.get(name, ())) for name in doors.changeable(form)],
             "more": self._more(beside), "fixed": doors.fixed(form), "unseen": doors.unseen(form),
             "differing": doors.differing(form), "findings": doors.brought.findings,

@@ -81,7 +81,7 @@ def test_somebody_elses_job_is_found_in_the_project_and_a_strangers_never(bench:
         assert text.count(str(job.pk)) == ("after" in query)  # as typed, in the field
 
 
-@pytest.mark.parametrize("what", ["after", "datasets", "folder", "reservation"])
+@pytest.mark.parametrize("what", ["after", "datasets", "folder", "reservation", "software"])
 def test_who_may_not_submit_is_offered_nothing(bench: Bench, what: str) -> None:
     reader = make_member(bench.project, Role.VIEWER)
     stranger = make_member(make_project("outro"))
@@ -102,7 +102,7 @@ def test_the_rows_are_bounded_and_cost_the_same(bench: Bench, django_assert_max_
 
 def test_noise_in_a_field_is_no_error(bench: Bench) -> None:
     for noise in ("\x00", "ok:", ":" * 5000, "ok:00000000-0000-7000-8000-000000000000", "'\"><script>"):
-        for what in ("after", "datasets", "folder", "reservation"):
+        for what in ("after", "datasets", "folder", "reservation", "software"):
             assert "<script>" not in browser(bench.user).get(
                 f"/jobs/new/{what}", {"project": bench.project.code, what: noise, "q": noise}
             ).content.decode()  # fmt: skip

@@ -204,6 +204,7 @@ PAGES = [
     *page("jobs:pick_datasets", "GET", "project_view", "job_submit", query="project={code}"),
     *page("jobs:pick_folder", "GET", "project_view", "job_submit", query="project={code}"),
     *page("jobs:pick_reservation", "GET", "project_view", "job_submit", query="project={code}"),
+    *page("jobs:pick_software", "GET", "project_view", "job_submit", query="project={code}"),
     *page(
         "jobs:submit", "POST", "project_view", "job_submit", 422, name="with an allocation",
         body={"project": "{code}", "name": "x", "partition": "gpu", "gpus": "1", "allocation": "{allocation}",
