@@ -33,7 +33,7 @@ class EnvironmentState(models.TextChoices):
     """How a build stands."""
 
     BUILDING = "building", _("being built")
-    READY = "ready", _("ready")
+    READY = "ready", _("ready to use")
     FAILED = "failed", _("not built")
     RETIRED = "retired", _("retired")
     DELETED = "deleted", _("deleted")
@@ -139,6 +139,12 @@ class Environment(models.Model):
     def line(self) -> str:
         """What is put into a script of shell to use it."""
         return building.line(self.title, self.path, self.kind)
+
+    @property
+    def python_found(self) -> str:
+        """As a page shows it; "" where nothing is known of it."""
+        version = self.found_python or self.python
+        return f"Python {version}" if version else ""
 
     @property
     def packages(self) -> list[tuple[str, str]]:
