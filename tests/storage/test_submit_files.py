@@ -68,6 +68,7 @@ def refused(response: HttpResponse, room: Room) -> str:
     """What the page says beside the field; nothing was made."""
     text = unescape(response.content.decode())
     assert response.status_code == 422, text[:500]
+    assert "choose them again" in text  # without JavaScript
     assert not Job.objects.exists()
     assert not list((room.folder / "runs").iterdir() if (room.folder / "runs").exists() else [])
     return text.split('id="said-attach"')[1].split("</div>")[0]
