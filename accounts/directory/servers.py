@@ -9,6 +9,8 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
+from access import tls
+
 PORTS = {"ldap": 389, "ldaps": 636}
 # ExtendedRequest 1.3.6.1.4.1.1466.20037 with message id 1, and the head of its answer
 START_TLS = bytes.fromhex("301d02010177188016") + b"1.3.6.1.4.1.1466.20037"
@@ -55,8 +57,7 @@ def handshake(server: Server, seconds: float) -> ssl.SSLSocket:
             answer = link.recv(1024)
             if not answer:
                 raise ConnectionError("the server closed the connection at StartTLS")
-        context = ssl.create_default_context(cafile=settings.LDAP_CA_FILE or None)
-        return context.wrap_socket(link, server_hostname=server.host)
+        return tls.context(settings.LDAP_CA_FILE).wrap_socket(link, server_hostname=server.host)
     except BaseException:
         link.close()
         raise

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
-import ssl
 from collections import deque
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,6 +12,8 @@ from urllib.parse import urlsplit
 
 import structlog
 from django.conf import settings
+
+from access import tls
 
 log = structlog.get_logger(__name__)
 DEADLINE = 5.0
@@ -51,10 +52,9 @@ def _to_syslog(lines: list[str]) -> None:
         return
     where = urlsplit(settings.SEAL_SYSLOG)
     message = b"".join(framed(line, at=datetime.now(UTC), host=socket.gethostname()) for line in lines)
-    context = ssl.create_default_context(cafile=settings.SEAL_SYSLOG_CA or None)
     with (
         socket.create_connection((where.hostname, where.port or 6514), timeout=DEADLINE) as plain,
-        context.wrap_socket(plain, server_hostname=where.hostname) as link,
+        tls.context(settings.SEAL_SYSLOG_CA).wrap_socket(plain, server_hostname=where.hostname) as link,
     ):
         link.sendall(message)
         with contextlib.suppress(OSError):  # closed before it was read, what we sent might be thrown away with it

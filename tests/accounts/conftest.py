@@ -20,7 +20,7 @@ from tests.accounts.slapd import Slapd
 @pytest.fixture(scope="session")
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
     """Whom the portal trusts."""
-    return Authority(tmp_path_factory.mktemp("authority"), "ours")
+    return Authority(tmp_path_factory.mktemp("authority"), "ours", old=True)  # as directories have them for decades
 
 
 @pytest.fixture(scope="session")
