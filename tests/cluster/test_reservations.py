@@ -1,4 +1,4 @@
-"""The site's reservations in the picture: when and which nodes, not for whom, and not the portal's own windows."""
+"""The site's reservations in the picture: when and which nodes, for whom is told to nobody, and not the portal's own windows."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.utils import timezone
 
+from access.roles import SiteRole
 from cluster import services
 from cluster.models import Cluster
 from slurm.contract import ReservationRecord
+from tests.factories import make_cluster, make_user
+from tests.pages import signed_in
 
 NOW = datetime.now(UTC).replace(microsecond=0)
 DAY = timedelta(days=1)
@@ -35,8 +38,11 @@ def test_those_to_come_in_order(picture: Cluster) -> None:
     assert picture.kept[1].starts_at == NOW + DAY
 
 
-def test_whom_they_are_for_is_not_kept(picture: Cluster) -> None:
-    assert all(set(one) == {"name", "starts_at", "ends_at", "nodes"} for one in picture.reservations)
+def test_whom_they_are_for_is_shown_to_nobody(db: None) -> None:
+    services.see_reservations(make_cluster(), [record("course", NOW - DAY / 2)])
+    assert Cluster.objects.get().kept[0].is_for("felipe", "atlas")
+    page = signed_in(make_user(site_role=SiteRole.OPERATOR)).get("/cluster/").text
+    assert "course" in page and "felipe" not in page and "atlas" not in page
 
 
 def test_never_more_than_a_page_can_carry(picture: Cluster) -> None:
