@@ -1,4 +1,4 @@
-"""Every option of sbatch (22.05 to 24.11) in one table: how it is spelled, and what becomes of it here."""
+"""Every option of sbatch (22.05 to 26.05) in one table: how it is spelled, and what becomes of it here."""
 
 from __future__ import annotations
 
@@ -50,9 +50,11 @@ _TABLE: tuple[tuple[str, str, Takes, Fate, str], ...] = (
     ("cluster-constraint", "", _V, _KEEP, "one_cluster"),
     ("clusters", "M", _V, _KEEP, "one_cluster"),
     ("comment", "", _V, _KEEP, "comment"),
+    ("consolidate-segments", "", _N, _KEEP, "placing"),
     ("constraint", "C", _V, _MAP, ""),
     ("container", "", _V, _NO, "container"),
     ("container-id", "", _V, _NO, "container"),
+    ("container-type", "", _V, _NO, "container"),
     ("contiguous", "", _N, _KEEP, "placing"),
     ("core-spec", "S", _V, _KEEP, "placing"),
     ("cores-per-socket", "", _V, _KEEP, "placing"),
@@ -96,6 +98,7 @@ _TABLE: tuple[tuple[str, str, Takes, Fate, str], ...] = (
     ("mem-bind", "", _V, _KEEP, "binding"),
     ("mem-per-cpu", "", _V, _MAP, ""),
     ("mem-per-gpu", "", _V, _MAP, ""),
+    ("mem-update", "", _V, _KEEP, "site"),
     ("mincpus", "", _V, _KEEP, "placing"),
     ("network", "", _V, _KEEP, "site"),
     ("nice", "", _M, _KEEP, "priority"),
@@ -126,12 +129,14 @@ _TABLE: tuple[tuple[str, str, Takes, Fate, str], ...] = (
     ("reboot", "", _N, _NO, "reboot"),
     ("requeue", "", _N, _MAP, ""),
     ("reservation", "", _V, _MAP, ""),
+    ("resources", "", _V, _KEEP, "site"),
     ("resv-ports", "", _M, _KEEP, "site"),
     ("segment", "", _V, _KEEP, "placing"),
     ("share", "", _N, _KEEP, "placing"),
     ("signal", "", _V, _MAP, ""),
     ("sockets-per-node", "", _V, _KEEP, "placing"),
     ("spread-job", "", _N, _KEEP, "placing"),
+    ("spread-segments", "", _N, _KEEP, "placing"),
     ("stepmgr", "", _N, _KEEP, "site"),
     ("switches", "", _V, _KEEP, "placing"),
     ("tasks-per-node", "", _V, _MAP, ""),
