@@ -54,7 +54,7 @@ ENTRIES = (
           "Whose money it is; funders ask for it years later."),
     Entry(A.FUNDING_CHANGED, 4010, GOVERNANCE, Kind.CHANGED, D, "before after", "The same, when it was put right."),
     Entry(A.LIMITS_APPLIED, 4101, OPERATOR, Kind.CHANGED, D, "steps",
-          "Since when Slurm itself enforces what was decided."),
+          "What Slurm was told to enforce, before it was told; limits.failed where it did not take it."),
     Entry(A.LIMITS_FAILED, 4102, OPERATOR, Kind.CHANGED, F, "why", "What was decided is not enforced yet, and why."),
     Entry(A.DRIFT_SEEN, 4103, OPERATOR, Kind.FINDING, D, "differences count",
           "Somebody changed Slurm past the portal: rights may be other than they look."),

@@ -17,6 +17,7 @@ class Enforcement(models.Model):
     project = models.OneToOneField(Project, on_delete=models.CASCADE, related_name="enforcement", primary_key=True)
     change_applied = models.PositiveBigIntegerField(default=0)
     digest = models.CharField(max_length=64, blank=True)  # of what was wanted when it was applied
+    told = models.CharField(max_length=64, blank=True)  # digest of the steps whose event stands in the trail
     applied_at = models.DateTimeField(null=True, blank=True)
     looked_at = models.DateTimeField(null=True, blank=True)  # at its people's logins, its group and folder
     checked_at = models.DateTimeField(null=True, blank=True)

@@ -7,7 +7,7 @@ nothing to repair: the next one compares again.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import structlog
@@ -20,13 +20,13 @@ from audit import trail
 from audit.actions import Action, Outcome
 from cluster import slurm_door
 from projects.models import Membership, Project
-from quotas.models import Allocation, Enforcement
-from quotas.services import seen, ticks
+from quotas.models import Enforcement
+from quotas.services import seen, telling, ticks
 from quotas.services.alone import alone
 from quotas.services.wanted import digest, parts, wanted
 from slurm.books import Books
 from slurm.contract import SlurmError
-from slurm.plan import Plan, plan
+from slurm.plan import plan
 from slurm.steps import Step
 
 log = structlog.get_logger(__name__)
@@ -89,12 +89,13 @@ def bring(projects: Sequence[Project], *, removals: int | None = None) -> int:
         goal = known_people(goal, there)
         todo = plan(goal, there, removals=removals)
         if todo.steps:
+            telling.before(projects, todo.steps)
             door.carry_out(todo.steps)
             there = door.books(accounts, names)
     except SlurmError as error:
         _not_answered(projects, str(error))
         return 0
-    return _write_down(projects, goal, there, todo)
+    return _write_down(projects, goal, there)
 
 
 def known_people(goal: Books, there: Books) -> Books:
@@ -107,13 +108,13 @@ def known_people(goal: Books, there: Books) -> Books:
     return dataclasses.replace(goal, associations=kept)
 
 
-def _write_down(projects: Sequence[Project], goal: Books, there: Books, todo: Plan) -> int:
-    left, owners, people = plan(goal, there), qos_owners(projects), logins_of(projects)
+def _write_down(projects: Sequence[Project], goal: Books, there: Books) -> int:
+    left, owners, people = plan(goal, there), telling.qos_owners(projects), logins_of(projects)
     wanted_of, seen_of = parts(goal, projects, owners), parts(there, projects, owners)
     good = 0
     for project in projects:
-        failed = _of(project, (*left.steps, *left.refused), owners)
-        result = _Result(wanted_of[project.pk], seen_of[project.pk], _of(project, todo.steps, owners), _words(failed))
+        failed = telling.of(project, (*left.steps, *left.refused), owners)
+        result = _Result(wanted_of[project.pk], seen_of[project.pk], _words(failed))
         _keep(project, result, people.get(project.pk, []))
         good += not failed
     return good
@@ -125,7 +126,6 @@ class _Result:
 
     goal: Books
     there: Books
-    steps: Sequence[Step]
     error: str
 
 
@@ -139,28 +139,30 @@ def _keep(project: Project, result: _Result, logins: Sequence[str]) -> None:
 def _save(project: Project, result: _Result, looked: dict[str, Any], error: str) -> None:
     now = timezone.now()
     row, _new = Enforcement.objects.select_for_update().get_or_create(project=project)
-    told, row.error = row.error, error
+    known, row.error = row.error, error
     row.checked_at, row.seen, row.differences = now, seen.keep(result.there), []
     if not row.error:
-        row.change_applied, row.digest, row.applied_at = project.change, digest(result.goal), now
+        row.change_applied, row.digest, row.applied_at, row.told = project.change, digest(result.goal), now, ""
     row.ticks, row.looked_at = looked, now
     row.save()
-    lines = [seen.in_trail(seen.step_line(step)) for step in result.steps]
-    if lines and not row.error:
-        trail.record(Action.LIMITS_APPLIED, about=project, project=project, steps=lines)
-    if row.error and row.error != told:
+    if row.error and row.error != known:
         trail.record(Action.LIMITS_FAILED, about=project, project=project, outcome=Outcome.FAILED, why=row.error)
 
 
 def _not_answered(projects: Sequence[Project], why: str) -> None:
     log.warning("limits not applied yet", why=why)
     for project in projects:
-        Enforcement.objects.update_or_create(project=project, defaults={"error": why[:500]})
+        _keep_why(project, why[:500])
 
 
-def qos_owners(projects: Sequence[Project]) -> dict[str, int]:
-    """QOS name -> project id."""
-    return dict(Allocation.objects.filter(project__in=projects).values_list("qos", "project_id"))
+@transaction.atomic
+def _keep_why(project: Project, why: str) -> None:
+    """What the trail was told and Slurm then did not answer for, it is told too, once."""
+    row, _new = Enforcement.objects.select_for_update().get_or_create(project=project)
+    if row.told and row.error != why:
+        trail.record(Action.LIMITS_FAILED, about=project, project=project, outcome=Outcome.FAILED, why=why)
+    row.error = why
+    row.save(update_fields=["error"])
 
 
 def logins_of(projects: Sequence[Project]) -> dict[int, list[str]]:
@@ -170,10 +172,6 @@ def logins_of(projects: Sequence[Project]) -> dict[int, list[str]]:
     for pk, login in rows.values_list("project_id", "user__username").order_by("user__username"):
         found.setdefault(pk, []).append(login)
     return found
-
-
-def _of(project: Project, steps: Sequence[Step], owners: Mapping[str, int]) -> list[Step]:
-    return [step for step in steps if step.account == project.slurm_account or owners.get(step.qos) == project.pk]
 
 
 def _words(steps: Sequence[Step]) -> str:

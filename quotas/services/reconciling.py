@@ -19,7 +19,7 @@ from audit.actions import Action, Outcome
 from cluster import slurm_door
 from projects.models import Project
 from quotas.models import Enforcement
-from quotas.services import applying, seen, ticks
+from quotas.services import applying, seen, telling, ticks
 from quotas.services.alone import alone
 from quotas.services.wanted import digest, parts, wanted
 from slurm.books import Books
@@ -74,7 +74,7 @@ def _tell_of_restoring(todo: Plan, outcome: Outcome = Outcome.DONE, why: str | N
 
 
 def _compare(projects: Sequence[Project], goal: Books, there: Books) -> int:
-    owners = applying.qos_owners(projects)
+    owners = telling.qos_owners(projects)
     found = _by_project(projects, differences(goal, there), owners)
     wanted_of, seen_of = parts(goal, projects, owners), parts(there, projects, owners)
     known = {row.project_id: row for row in Enforcement.objects.filter(project__in=projects)}

@@ -124,6 +124,44 @@ def test_a_worker_killed_between_any_two_steps_leaves_nothing_to_repair(
     assert state(project).error == ""
 
 
+@pytest.mark.parametrize("place", ["before", "after"])
+def test_what_is_applied_is_told_once_whoever_dies_before_it_is_written_down(
+    project: Project, slurm: fake.Cluster, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """Killed before Slurm hears of it, or between its answer and our row: the event stands, and stands once."""
+    allocation = make_allocation(project)
+    door = slurm_door.accounts()
+
+    def dying(steps: Any) -> None:
+        if place == "after":
+            door.carry_out(steps)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(slurm_door, "accounts", lambda: Dying(door, dying))
+        applying.apply()
+    assert (allocation.qos in slurm.qos) == (place == "after")
+    assert applying.apply() == 1
+    told = AuditEvent.objects.filter(action=Action.LIMITS_APPLIED, project_id=project.pk)
+    assert [line["qos"] for line in told.get().said["steps"] if line["kind"] == "add_qos"] == [allocation.qos]
+    projects.touched(project)
+    assert applying.apply() == 1 and told.count() == 1  # nothing was to be done
+
+
+def test_what_slurm_does_not_answer_for_is_told_as_failed_once(
+    project: Project, slurm: fake.Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_allocation(project)
+    with monkeypatch.context() as patched:
+        patched.setattr(type(slurm.accounts()), "carry_out", mock.Mock(side_effect=Unreachable("slurmdbd is away")))
+        assert (applying.apply(), applying.apply()) == (0, 0)
+    assert applying.apply() == 1
+    told = AuditEvent.objects.filter(project_id=project.pk, action__in=[Action.LIMITS_APPLIED, Action.LIMITS_FAILED])
+    assert list(told.order_by("pk").values_list("action", "outcome")) == [
+        ("limits.applied", "done"), ("limits.failed", "failed"),
+    ]  # fmt: skip
+
+
 @dataclasses.dataclass
 class Dying:
     """The door, whose carrying out ends as told."""
