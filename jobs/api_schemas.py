@@ -84,6 +84,9 @@ class JobRequest(BaseModel):
     after: list[After] = Field(default_factory=list, max_length=20, description="Jobs that must have ended before.")
     separate_errors: bool = Field(False, description="Standard error in a file of its own.")
     folder: Text | None = Field(None, description="A folder in the project's where it starts; that one if left out.")
+    git: Text | None = Field(
+        None, description="Code to fetch at the start and to start in, where the site allows it: `URL@COMMIT`."
+    )
     preset: Text | None = Field(
         None,
         description="`name@version`, or `name` for its newest: it fills in what is not given (name, partition and "

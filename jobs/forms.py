@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
@@ -37,7 +38,7 @@ CORE = ("name", "partition", "gpu_type", "gpus", "nodes", "cpus", "memory_gb", "
 # rarely used: each group a disclosure of its own
 GROUPS: tuple[tuple[str | Promise, tuple[str, ...]], ...] = (
     (_("Many tasks"), ("array", "parameters")),
-    (_("Where it starts"), ("folder",)),
+    (_("Where it starts"), ("folder", "git")),
     (_("When it starts"), ("after", "begin", "reservation")),
     (_("Nodes and tasks"), ("tasks_per_node", "gpus_per_task", "constraint", "exclusive")),
     (_("Signal and second run"), ("signal", "requeue")),
@@ -101,6 +102,10 @@ class JobForm(forms.Form):
         label=_("Folder"), required=False, max_length=200,
         help_text=_("A folder in the project's, with its code and data; the project's own where nothing is given."),
     )  # fmt: skip
+    git = forms.CharField(
+        label=_("Code from git"), required=False, max_length=500,
+        help_text=_("As https://host/path.git@commit: fetched into a new folder, in which the script then starts."),
+    )  # fmt: skip
     reservation = forms.CharField(label=_("Reservation"), required=False, max_length=200)
     tasks_per_node = forms.CharField(label=_("Tasks per node"), required=False)
     gpus_per_task = forms.CharField(label=_("GPUs per task"), required=False)
@@ -127,6 +132,8 @@ class JobForm(forms.Form):
     def __init__(self, *args: Any, project: Project, by: User | None = None, preset: str = "", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.project, self.by, self.preset = project, by, preset
+        if not settings.GIT_PREFIXES:
+            del self.fields["git"]
         self.fields["name"].required = self.fields["script"].required = not preset
 
     def clean(self) -> dict[str, Any]:
@@ -144,8 +151,9 @@ class JobForm(forms.Form):
     def more(self) -> list[tuple[str | Promise, list[forms.BoundField], bool]]:
         """The rarely used fields: (title, fields, whether the disclosure is open: something is said in it)."""
         return [
-            (title, [self[name] for name in names], any(self[name].value() or self[name].errors for name in names))
+            (title, fields, any(one.value() or one.errors for one in fields))
             for title, names in GROUPS
+            if (fields := [self[name] for name in names if name in self.fields])
         ]
 
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 
-from jobs import table_checks
+from jobs import code, table_checks, wrapping
 from jobs.options import KINDS, After, Options
 from slurm.text import ARRAY
 from slurm.text import tasks as task_numbers
@@ -68,6 +68,7 @@ def check(raw: Mapping[str, Any], amounts: Mapping[str, int], errors: Errors) ->
         preset=_fact(raw, "preset", errors),
         software=_fact(raw, "software", errors),
         parameters=table,
+        git=_git(raw, errors),
         folder=_folder(raw, errors),
     )
     _tasks_fit(found, amounts, errors)
@@ -121,6 +122,31 @@ def _folder(raw: Mapping[str, Any], errors: Errors) -> str:
         errors["folder"] = [_("Give a folder in the project's, in letters, digits, _, -, + and . without spaces.")]
         return ""
     return text
+
+
+def _git(raw: Mapping[str, Any], errors: Errors) -> str:
+    """An address the site allows, at a whole commit; a line of shell fetches it, so the script must be one."""
+    text = _text(raw, "git", errors)
+    said = _git_fault(text, raw) if text else ""
+    if said:
+        errors["git"] = [said]
+    return "" if said else text
+
+
+def _git_fault(text: str, raw: Mapping[str, Any]) -> str:
+    """Why code cannot be fetched so; "" where it can."""
+    found = code.parsed(text)
+    if not settings.GIT_PREFIXES:
+        return _("Jobs fetch no code from git addresses here: the site has not turned it on.")
+    if found is None:
+        return _("Write it as https://host/path.git@commit, with all 40 digits of the commit.")
+    if not code.allowed(found[0], settings.GIT_PREFIXES):
+        return _("The site allows addresses that begin with: %(names)s") % {"names": ", ".join(settings.GIT_PREFIXES)}
+    if str(raw.get("folder") or "").strip():
+        return _("The code has a folder of its own: leave the other one out.")
+    if not wrapping.is_shell(str(raw.get("script") or "")):
+        return _("The script must be one for a shell, like bash, that starts what is in the code.")
+    return ""
 
 
 def _begin(raw: Mapping[str, Any], errors: Errors) -> str:

@@ -36,6 +36,7 @@ class Options:
     preset: str = ""  # "name@3"
     software: str = ""  # "name@version"
     parameters: tuple[Mapping[str, Any], ...] = ()  # of a sweep, one a task
+    git: str = ""  # "https://host/path.git@commit": fetched at its start, which is in it
     folder: str = ""  # where it starts, from the project's folder on
 
     @classmethod

@@ -7,6 +7,8 @@ from typing import Any
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, register
 
+from jobs.code import bad_prefixes
+
 _EXAMPLES = {"change-me", "secret", "insecure"}
 
 
@@ -17,6 +19,18 @@ def secret_key_is_real(**_: Any) -> list[CheckMessage]:
     if len(key) >= 40 and key.lower() not in _EXAMPLES:
         return []
     return [Error("BANCADA_SECRET_KEY is too short or an example.", hint="openssl rand -hex 32", id="bancada.E001")]
+
+
+@register(Tags.security)
+def git_prefixes(**_: Any) -> list[CheckMessage]:
+    """Each is an address of http, https or ssh; nothing else is ever fetched from."""
+    return [
+        Error(
+            f"BANCADA_GIT_PREFIXES holds no address of git: {one!r}", hint="https://git.example.org/lab/",
+            id="bancada.E003",
+        )
+        for one in bad_prefixes(settings.GIT_PREFIXES)
+    ]  # fmt: skip
 
 
 @register(Tags.security, deploy=True)

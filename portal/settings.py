@@ -27,6 +27,8 @@ TRUSTED_PROXIES: int = env.int("BANCADA_TRUSTED_PROXIES", default=1)  # how many
 METRICS_TOKEN: str = env.str("BANCADA_METRICS_TOKEN", default="")
 SUBMISSIONS_PER_MINUTE: int = env.int("BANCADA_SUBMISSIONS_PER_MINUTE", default=60)  # per person, API; 0: no limit
 MAX_ARRAY_SIZE: int = env.int("BANCADA_MAX_ARRAY_SIZE", default=1001)  # Slurm's: tasks are numbered below it
+# addresses beneath which jobs may fetch code with git; none: it is off
+GIT_PREFIXES: list[str] = env.list("BANCADA_GIT_PREFIXES", default=[])
 # what the list of everybody's jobs shows of those one may not see, of jobs.services.others.FACTS; empty: no such list
 OTHERS_JOBS: list[str] = env.list("BANCADA_OTHERS_JOBS", default=["state", "gpus", "partition", "times"])
 CLUSTER_NAME: str = env.str("BANCADA_CLUSTER", default="cluster")

@@ -13,7 +13,7 @@ from bancada.api import Portal, Trouble
 
 _FIELDS = (
     "allocation", "name", "partition", "gpus", "gpu_type", "nodes", "cpus", "memory_gb", "time_limit_minutes", "array",
-    "begin", "folder",
+    "begin", "folder", "git",
 )  # fmt: skip
 IN_THE_WAY = ("refused", "question")
 

@@ -109,8 +109,8 @@ def _cancel(portal: Portal, options: argparse.Namespace) -> None:
 
 
 def _submit(portal: Portal, options: argparse.Namespace) -> int:
-    if options.fetch and not (options.attach or options.folder or options.folder_of):
-        raise Trouble("What comes back is the job's own folder: say --attach or --folder, too.")
+    if options.fetch and not (options.attach or options.folder or options.folder_of or options.git):
+        raise Trouble("What comes back is the job's own folder: say --attach, --folder or --git, too.")
     request = asking.request(portal, options, _say)
     if options.folder_of:
         request["folder"] = asking.folder_of(portal, options.folder_of)
@@ -125,8 +125,13 @@ def _submit(portal: Portal, options: argparse.Namespace) -> int:
     job = _follow(portal, answer["id"], "stdout") if options.follow else wait(portal, answer["id"])
     _say(f"{job['name']}: {job['state_label']}")
     if options.fetch:
-        files.get_folder(portal, files.Place(options.project, str(request["folder"])), Path(options.fetch))
+        files.get_folder(portal, files.Place(options.project, _folder(request, answer)), Path(options.fetch))
     return exit_code(job)
+
+
+def _folder(request: dict[str, Any], answer: dict[str, Any]) -> str:
+    """The job's own, from the project's folder on; what git fetched lies in one named after the job."""
+    return str(request.get("folder") or f"runs/git-{answer['id']}")
 
 
 def _ls(portal: Portal, options: argparse.Namespace) -> None:
@@ -232,6 +237,7 @@ def _submit_options(verb: argparse.ArgumentParser) -> None:
     where = verb.add_mutually_exclusive_group()
     where.add_argument("--folder", help="start in this folder of the project's")
     where.add_argument("--folder-of", metavar="JOB", help="start where this earlier job did")
+    where.add_argument("--git", metavar="URL@COMMIT", help="fetch this code into a new folder and start there")
     where.add_argument("--attach", action="append", metavar="PATH", help="bring it into a new folder and start there")
     verb.add_argument("--fetch", metavar="FOLDER", help="wait, then take the job's folder out into this one")
     ends = verb.add_mutually_exclusive_group()

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from uuid import UUID
 
+from django.utils.translation import gettext as _
+
 from access.ids import uuid7
 from accounts.models import User
 from files.answers import Refused
@@ -38,6 +40,8 @@ def submit(
     """
     if not files:
         return asking.submit(project=project, spec=spec, allocation=allocation, by=by, idempotency_key=idempotency_key)
+    if spec.options.git:
+        raise asking.NotNow(_("Give either files or a git address: each has a folder of its own."))
     bringing.check(files)
     key = idempotency_key or str(uuid7())
     folder, start = places(spec.name, key, by, files)

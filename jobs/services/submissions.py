@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from jobs import parameters, wrapping
+from jobs import code, parameters, wrapping
 from jobs.models import Handover, Job
 from jobs.options import Options
 from jobs.services import dependencies
@@ -35,7 +35,7 @@ def submission_of(job: Job, handover: Handover, who: Identity, waits_for: frozen
         partition=job.partition,
         qos=job.allocation.qos if job.allocation else "",
         script=wrapping.wrapped(
-            job.script, wrapping.notes_path(job.project.folder, job.pk), _row_of_task(asked), _used(asked)
+            job.script, wrapping.notes_path(job.project.folder, job.pk), _row_of_task(asked), _before(job)
         ),
         working_directory=f"{job.project.folder}/{asked.folder}" if asked.folder else job.project.folder,
         standard_output=f"{output}.out",
@@ -66,10 +66,11 @@ def _row_of_task(asked: Options) -> str:
     return parameters.exports(asked.task_numbers, asked.parameters)
 
 
-def _used(asked: Options) -> str:
-    """The line by which a script of shell uses an environment of the project's."""
-    own = environments.named(asked.software)
-    return own.line if own else ""
+def _before(job: Job) -> str:
+    """Before notes are written: code is fetched, and an environment of the project's is used, by a script of shell."""
+    asked, own = job.asked, environments.named(job.asked.software)
+    lines = [code.line(job.project.folder.rstrip("/"), job.pk, asked.git)] if asked.git else []
+    return "; ".join([*lines, *([own.line] if own else [])])
 
 
 def _unread(job: Job) -> dict[str, str]:

@@ -14,7 +14,7 @@ from django.db.models import F, Max, Q
 from django.utils import timezone
 
 from access.compiled import update_all
-from jobs import wrapping
+from jobs import code, wrapping
 from jobs.models import Handover, HandoverOutcome, Run
 from logs import tickets as log_tickets
 
@@ -65,12 +65,18 @@ def _sign_beside(handover: Handover, ticket: log_tickets.Ticket) -> None:
             wrapping.notes_path(folder, handover.job_id).replace("$n", number),
             wrapping.metrics_path(folder, handover.job_id),
         ),
-        "folder_ticket": (f"{handover.working_directory.rstrip('/')}/metrics.jsonl", ""),
+        "folder_ticket": (f"{_start(handover)}/metrics.jsonl", ""),
     }
     for name, (first, second) in beside.items():
         if within(first, folder):
             signed = log_tickets.sign(dataclasses.replace(ticket, stdout=first, stderr=second), signing_key())
             setattr(handover, name, signed)
+
+
+def _start(handover: Handover) -> str:
+    """Where the script goes on: in the code it fetched, or where Slurm starts it."""
+    job = handover.job
+    return f"{job.project.folder}/{code.place(job.pk)}" if job.asked.git else handover.working_directory.rstrip("/")
 
 
 def within(path: str, folder: str) -> bool:
