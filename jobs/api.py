@@ -41,6 +41,7 @@ class Place(Schema):
     stream: Literal["stdout", "stderr"] = "stdout"
     offset: int = Field(0, ge=-(2**63) + 1, le=2**63 - 1)
     limit: int = Field(64 * 1024, ge=0, le=reading.MOST)
+    task: int | None = Field(None, ge=0, le=2**31 - 1, description="Of an array: the output of this task.")
     generation: str = Field(
         "", max_length=256, description="X-Log-Generation of an earlier answer: gives no bytes of another writing."
     )
@@ -141,13 +142,14 @@ def log(request: HttpRequest, pk: UUID, place: Query[Place]) -> HttpResponse:
     row = reading.fetch_to_take(request.user, pk)
     chunk = reading.read(
         job=row, by=_person(request), stream=place.stream, offset=place.offset, limit=place.limit,
-        generation=place.generation,
+        generation=place.generation, task=place.task,
     )  # fmt: skip
+    part = "" if place.task is None else f"_{place.task}"
     return HttpResponse(
         chunk.data,
         content_type="text/plain; charset=utf-8",
         headers={
-            "Content-Disposition": f'attachment; filename="{row.pk}.{place.stream}.txt"',
+            "Content-Disposition": f'attachment; filename="{row.pk}{part}.{place.stream}.txt"',
             "X-Content-Type-Options": "nosniff",
             "X-Log-State": chunk.state,
             "X-Log-Size": str(chunk.size),

@@ -34,12 +34,14 @@ from files.answers import Refused as FileRefused
 from jobs.api import router as jobs
 from jobs.api_acts import router as job_acts
 from jobs.api_advice import router as job_advice
+from jobs.api_curves import router as job_curves
 from jobs.api_environments import router as environments
 from jobs.api_gpus import router as job_gpus
 from jobs.api_importing import router as imports
 from jobs.api_importing import words as dictionary
 from jobs.api_report import router as job_report
 from jobs.api_standing import router as standings
+from jobs.api_tasks import router as job_tasks
 from jobs.services import AlreadyOver, KeyReused, NotNow
 from jobs.services.acts import NotPossible
 from jobs.services.asking import FIELD_OF_LIMIT
@@ -103,6 +105,8 @@ api.add_router("/jobs", job_acts, auth=door(), tags=["jobs"])
 api.add_router("/jobs", job_advice, auth=door(), tags=["jobs"])
 api.add_router("/jobs", job_gpus, auth=door(), tags=["jobs"])
 api.add_router("/jobs", job_report, auth=door(), tags=["jobs"])
+api.add_router("/jobs", job_tasks, auth=door(), tags=["jobs"])
+api.add_router("/jobs", job_curves, auth=door(), tags=["jobs"])
 api.add_router("/jobs", imports, auth=door(), tags=["jobs"])
 api.add_router("/dictionary", dictionary, auth=manage, tags=["jobs"])
 api.add_router("/presets", presets, auth=door(), tags=["jobs"])
