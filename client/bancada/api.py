@@ -89,13 +89,33 @@ class Portal:
                 return str(row["id"])
         raise Trouble(f"No job with the number {name} among your last 200.")
 
-    def cancel(self, name: str) -> dict[str, Any]:
-        """Ask for a job's end."""
-        return dict(self._ask("POST", f"/jobs/{self.job_id(name)}/cancel").json())
+    def task_of(self, name: str) -> tuple[str, int | None]:
+        """The portal's id, and which task of the array is meant: 4711_3, or the id with _3 behind it."""
+        job, sign, task = name.rpartition("_")
+        return (self.job_id(job), int(task)) if sign and task.isdigit() else (self.job_id(name), None)
 
-    def log(self, job_id: str, stream: str, offset: int, generation: str = "") -> Piece:
-        """Up to 1 MiB of output at `offset`; a negative one counts from the end."""
-        query = {"stream": stream, "offset": offset, "limit": PIECE, "generation": generation}
+    def task(self, job_id: str, task: int) -> dict[str, Any]:
+        """One task of an array: its state, exit code, parameters, values."""
+        for row in self.get(f"/jobs/{job_id}/tasks")["items"]:
+            if row["task"] == task:
+                return dict(row)
+        raise Trouble(f"There is no task {task}.")
+
+    def act_on_tasks(self, job_id: str, **asked: Any) -> dict[str, Any]:
+        """Run the failed ones again, change how many run at once, or end some."""
+        return dict(self._ask("POST", f"/jobs/{job_id}/tasks", json=asked).json())
+
+    def cancel(self, name: str) -> dict[str, Any]:
+        """Ask for a job's end; of an array, of one task alone where it is named."""
+        job_id, task = self.task_of(name)
+        if task is not None:
+            return self.act_on_tasks(job_id, act="end", tasks=str(task))
+        return dict(self._ask("POST", f"/jobs/{job_id}/cancel").json())
+
+    def log(self, job_id: str, stream: str, offset: int, generation: str = "", task: int | None = None) -> Piece:
+        """Up to 1 MiB of output at `offset`, of a `task` of an array its own; a negative one counts from the end."""
+        query: dict[str, Any] = {"stream": stream, "offset": offset, "limit": PIECE, "generation": generation}
+        query |= {} if task is None else {"task": task}
         answer = self._ask("GET", f"/jobs/{job_id}/log", params=query)
         told = answer.headers
         return Piece(

@@ -88,7 +88,8 @@ def _job(portal: Portal, options: argparse.Namespace) -> None:
 
 def _why(portal: Portal, options: argparse.Namespace) -> None:
     answer = portal.job(options.job)
-    _print(options, answer, show.why(answer))
+    why = portal.get(f"/jobs/{answer['id']}/why")
+    _print(options, {"job": answer, "why": why}, show.why(answer, why))
 
 
 def _report(portal: Portal, options: argparse.Namespace) -> None:
@@ -106,6 +107,20 @@ def _allocations(portal: Portal, options: argparse.Namespace) -> None:
 def _cancel(portal: Portal, options: argparse.Namespace) -> None:
     answer = portal.cancel(options.job)
     _print(options, answer, "Cancellation asked for.")
+
+
+def _tasks(portal: Portal, options: argparse.Namespace) -> None:
+    job_id = portal.job_id(options.job)
+    if options.rerun_failed:
+        made = portal.act_on_tasks(job_id, act="rerun")
+        return _print(options, made, str(made["made"]))
+    if options.at_once is not None:
+        return _print(options, portal.act_on_tasks(job_id, act="throttle", number=options.at_once), "Asked for.")
+    if options.end:
+        ended = portal.act_on_tasks(job_id, act="end", tasks=options.end)
+        return _print(options, ended, f"End asked for of {len(ended['tasks'])}.")
+    answer = portal.get(f"/jobs/{job_id}/tasks", sort=("-" if options.reverse else "") + options.sort)
+    return _print(options, answer, show.tasks(answer))
 
 
 def _submit(portal: Portal, options: argparse.Namespace) -> int:
@@ -144,15 +159,17 @@ def _cp(portal: Portal, options: argparse.Namespace) -> None:
 
 
 def _log(portal: Portal, options: argparse.Namespace) -> int:
-    job_id = portal.job_id(options.job)
+    job_id, task = portal.task_of(options.job)
     if options.follow:
-        _follow(portal, job_id, options.stream)
+        follow(portal, job_id, options.stream, _write, _say, task)
         return 0
     offset, generation = -options.tail if options.tail else 0, ""
     while True:
-        piece = portal.log(job_id, options.stream, offset, generation)
+        piece = portal.log(job_id, options.stream, offset, generation, task)
         if piece.state != "open":
-            raise Trouble(f"There is no output to read: {piece.state}.")
+            many = task is None and portal.job(job_id)["task_counts"]
+            hint = " Each task has an output of its own: put _ and its number behind the job." if many else ""
+            raise Trouble(f"There is no output to read: {piece.state}.{hint}")
         _write(piece.data)
         offset, generation = piece.offset + len(piece.data), piece.generation
         if not piece.data or offset >= piece.size:
@@ -174,7 +191,7 @@ def _parser() -> argparse.ArgumentParser:
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--json", action="store_true", help="print what the API answered")
     one = argparse.ArgumentParser(add_help=False, parents=[common])
-    one.add_argument("job", help="the job's id, or its number in Slurm")
+    one.add_argument("job", help="the job's id, or its number in Slurm; of an array one task is 4711_3")
 
     def verb(name: str, run: Any, about: str, parent: argparse.ArgumentParser = common) -> argparse.ArgumentParser:
         added = verbs.add_parser(name, help=about, description=about, parents=[parent])
@@ -190,6 +207,7 @@ def _parser() -> argparse.ArgumentParser:
     allocations = verb("allocations", _allocations, "What is left of a project's allocations.")
     allocations.add_argument("-p", "--project", required=True, help="code of the project")
     verb("cancel", _cancel, "Ask for a job's end.", one)
+    _tasks_options(verb("tasks", _tasks, "The tasks of an array, and what is done to some of them.", one))
     verb("ls", _ls, "What lies in a project's folder.").add_argument("place", help="project:path")
     copy = verb("cp", _cp, "Copy files into a project's folder, or out of it.")
     copy.add_argument("source", nargs="+", help="a path here, or project:path")
@@ -207,6 +225,15 @@ def _list_options(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--state", help="one state, or open for all that are not over")
     verb.add_argument("--all", action="store_true", help="of everybody whose jobs you may see")
     verb.add_argument("--limit", type=int, default=50, help="how many at most (50)")
+
+
+def _tasks_options(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("--sort", metavar="COLUMN", default="number", help="a parameter, last:loss, best:loss, state")
+    verb.add_argument("--reverse", action="store_true", help="the other way")
+    act = verb.add_mutually_exclusive_group()
+    act.add_argument("--rerun-failed", action="store_true", help="run those that failed again, as a new array")
+    act.add_argument("--at-once", type=int, metavar="N", help="how many run at once from now on; 0: no limit")
+    act.add_argument("--end", metavar="TASKS", help="end these, as 3,5-7")
 
 
 def _log_options(verb: argparse.ArgumentParser) -> None:

@@ -51,13 +51,16 @@ def patiently(ask: Callable[[], T], tries: int = TRIES) -> T:
 
 
 def follow(
-    portal: Portal, job_id: str, stream: str, write: Callable[[bytes], Any], tell: Callable[[str], Any]
-) -> dict[str, Any]:
-    """Write the output as it grows; give the job as it ended. `tell` hears what is not output."""
+    portal: Portal, job_id: str, stream: str, write: Callable[[bytes], Any], tell: Callable[[str], Any],
+    task: int | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """Write the output as it grows; give the job, or the `task` of an array, as it ended. `tell` hears what is not
+    output."""
     at, told, pause = Mark(), "", FAST
+    look = partial(portal.job, job_id) if task is None else partial(portal.task, job_id, task)
     while True:
-        job = patiently(partial(portal.job, job_id))  # before the output, so that nothing is missed at its end
-        piece = patiently(partial(portal.log, job_id, stream, at.offset, at.generation))
+        job = patiently(look)  # before the output, so that nothing is missed at its end
+        piece = patiently(partial(portal.log, job_id, stream, at.offset, at.generation, task))
         if at.begins_anew(piece):
             tell("the job started again: its output begins anew")
             at = Mark(0, piece.generation)

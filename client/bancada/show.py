@@ -15,6 +15,8 @@ _JOB = (
     ("page", "url"),
 )  # fmt: skip
 
+_MORE_OF_WHY = (("who", "who can change it"), ("hint", "what to try"))
+
 
 def plain(value: Any) -> str:
     """Text of a value without control characters."""
@@ -37,6 +39,16 @@ def jobs(rows: Iterable[Mapping[str, Any]]) -> str:
         row["id"], row["slurm_job_id"], row["name"], row["project"], row["owner"], row["state_label"],
         row["gpus"] * row["nodes"], row["partition"],
     ) for row in rows])  # fmt: skip
+
+
+def tasks(told: Mapping[str, Any]) -> str:
+    """The tasks of an array: state, exit code, parameters, last and best values."""
+    heads = ["TASK", "STATE", "EXIT", *map(plain, told["parameters"])]
+    heads += [f"{plain(name)} {kind}" for name in told["values"] for kind in ("last", "best")]
+    return table(heads, [(
+        row["task"], row["state_label"], row["exit_code"], *(row["parameters"].get(one) for one in told["parameters"]),
+        *(row["values"].get(name, {}).get(kind) for name in told["values"] for kind in ("last", "best")),
+    ) for row in told["items"]])  # fmt: skip
 
 
 def entries(rows: Iterable[Mapping[str, Any]]) -> str:
@@ -85,10 +97,12 @@ def _limit(part: Mapping[str, Any]) -> str:
     return "-" if minutes is None else f"{minutes // 60}:{minutes % 60:02} h"
 
 
-def why(row: Mapping[str, Any]) -> str:
-    """Why it waits, or how it ended, in the portal's words and then in Slurm's."""
+def why(row: Mapping[str, Any], told: Mapping[str, Any]) -> str:
+    """Why it waits, with the numbers of this moment, or how it ended: in the portal's words and then in Slurm's."""
     lines = [f"{plain(row['name'])}: {plain(row['state_label'])}"]
-    lines += [plain(row[name]) for name in ("reason_label", "refusal") if row[name]]
+    lines += [plain(said) for said in (told["sentence"] or row["reason_label"], row["refusal"]) if said]
+    lines += [f"  {plain(said)}" for said in told["numbers"]]
+    lines += [f"{label}: {plain(told[name])}" for name, label in _MORE_OF_WHY if told[name]]
     if row["reason"]:
         lines.append(f"Slurm says: {plain(row['reason'])}")
     if row["exit_signal"] or row["exit_code"]:

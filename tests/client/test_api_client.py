@@ -15,8 +15,8 @@ from django.core.signals import request_finished, request_started
 from django.db import close_old_connections
 from django.utils import timezone
 
-from jobs.models import Job, Phase, Report, Run
-from jobs.services import reading
+from jobs.models import Intent, IntentKind, Job, Phase, Report, Run
+from jobs.services import reading, waiting
 from jobs.states import State
 from logs.chunks import Chunk
 from portal.wsgi import application
@@ -302,6 +302,72 @@ def test_why_and_what_is_left(world: World, run: Any) -> None:
     assert status == 0 and out.splitlines()[0].split()[0] == "CODE" and len(out.splitlines()) == 2
     assert json.loads(run("allocations", "-p", "aurora", "--json")[1])[0]["is_default"]
     assert run("allocations", "-p", "../me")[0] == 1
+
+
+def test_why_says_the_numbers_who_and_what_to_try(world: World, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    Job.objects.filter(pk=world.job.pk).update(state=State.WAITING, reason="BeginTime")
+    monkeypatch.setattr(waiting, "numbers", lambda *_: ["Two jobs end within 40 min.\x1b[2J"])
+    status, out, _ = run("why", str(world.job.pk))
+    assert status == 0 and "earliest start time" in out and "  Two jobs end within 40 min." in out and "\x1b" not in out
+    assert "who can change it: nobody" in out and "what to try: Nothing to do" in out
+    told = json.loads(run("why", str(world.job.pk), "--json")[1])
+    assert told["job"]["state"] == "waiting" and told["why"]["reason"] == "BeginTime"
+
+
+@pytest.fixture
+def sweep(world: World, run: Any, script: str) -> Job:
+    """Number 4711: the first task failed, the second runs, the third waits."""
+    _, out, _ = run("submit", script, "-p", "aurora", "--partition", "gpu", "--array", "1-3%2")
+    job = Job.objects.get(pk=out.split()[0])
+    Job.objects.filter(pk=job.pk).update(phase=Phase.HANDING)
+    Job.objects.filter(pk=job.pk).update(
+        phase=Phase.ACCEPTED, slurm_job_id=4711, state=State.RUNNING, task_counts={"total": 3, "running": 1}
+    )
+    first = World(world.project, job, world.owner).accepted(ticket="", slurm_job_id=4711)
+    now = timezone.now()
+    ended = {"ended_at": now, "slurm_states": ["FAILED"], "exit_code": 3, "metrics": {"loss": {"last": 2, "best": 1}}}
+    Run.objects.create(handover=first, array_task=1, started_at=now, ticket="t1", **ended)
+    Run.objects.create(handover=first, array_task=2, started_at=now, ticket="t2", slurm_states=["RUNNING"])
+    return job
+
+
+def test_the_tasks_of_an_array(world: World, run: Any, sweep: Job) -> None:
+    status, out, _ = run("tasks", "4711", "--reverse")
+    assert status == 0 and [line.split()[0] for line in out.splitlines()] == ["TASK", "3", "2", "1"]
+    assert out.splitlines()[0].split()[:3] == ["TASK", "STATE", "EXIT"] and "loss best" in out
+    assert out.splitlines()[3].split() == ["1", "failed", "3", "2.0", "1.0"]
+    assert json.loads(run("tasks", "4711", "--json")[1])["items"][0]["exit_code"] == 3
+
+
+def test_some_tasks_of_an_array_are_ended_slowed_and_run_again(world: World, run: Any, sweep: Job) -> None:
+    assert run("tasks", "4711", "--end", "1-3")[:2] == (0, "End asked for of 2.\n")
+    assert run("tasks", "4711", "--at-once", "1")[0] == 0 and run("tasks", "4711", "--at-once", "9")[0] == 1
+    made = Job.objects.get(pk=run("tasks", "4711", "--rerun-failed")[1].strip())
+    assert made.options["array"] == "1%2"
+    kinds = list(Intent.objects.filter(job=sweep).order_by("pk").values_list("kind", "detail"))
+    assert kinds == [(IntentKind.END_TASKS, {"tasks": "2-3"}), (IntentKind.AT_ONCE, {"number": 1})]
+
+
+def test_one_task_alone_is_cancelled(world: World, run: Any, sweep: Job) -> None:
+    assert run("cancel", "4711_2")[0] == 0
+    assert Intent.objects.get(job=sweep).detail == {"tasks": "2"}
+    assert not Job.objects.get(pk=sweep.pk).cancel_asked_at
+
+
+def test_the_output_of_one_task_is_followed_to_its_end(world: World, run: Any, sweep: Job, file: File) -> None:
+    file.data = b"epoch 1\n"
+    assert run("log", "4711_1")[1] == "epoch 1\n"
+    status, out, err = run("log", "4711")
+    assert (status, out) == (1, "") and "Each task has an output of its own" in err
+    assert "no task 9" in run("log", "-f", "4711_9")[2]
+
+    def over() -> None:
+        file.data += b"epoch 2\n"
+        Run.objects.filter(array_task=2).update(slurm_states=["COMPLETED"], exit_code=0, ended_at=timezone.now())
+
+    file.then = [lambda: None, over]
+    status, out, _ = run("log", "-f", f"{sweep.pk}_2")
+    assert (status, out) == (0, "epoch 1\nepoch 2\n")
 
 
 def test_login_keeps_the_token_for_its_owner_alone(
