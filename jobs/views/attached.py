@@ -37,11 +37,13 @@ class Attached:
         lost = len(bringing.announced(paths)) > len(files)
         return cls(bringing.sent(files, paths), [_("Not all files arrived. Choose them again.")] if lost else [])
 
-    def judge(self, folder: str, rules: Mapping[str, Any]) -> None:
-        """What is wrong with them before any is taken."""
+    def judge(self, folder: str, git: str, rules: Mapping[str, Any]) -> None:
+        """What is wrong with them before any is taken; `folder` and `git`: what else says where the job starts."""
         if not self.files or self.wrong:
             return
-        if folder.strip():
+        if git.strip():
+            self.wrong.append(_("Give either files or a git address: each has a folder of its own."))
+        elif folder.strip():
             self.wrong.append(_("Either files that go into a new folder, or a folder that is there: not both."))
         elif not may(rules):
             self.wrong.append(_("The preset says in which folder the job starts; put the files there first."))

@@ -29,6 +29,7 @@ from projects.models import Project
 from quotas import reads
 
 LIMITED = ("gpus", "nodes", "cpus", "memory_gb", "time_limit_minutes")
+ELSEWHERE = ("folder", "git")  # fields that say where a job starts
 LOOK = "check"  # the button that asks for nothing but the answer
 
 
@@ -65,7 +66,8 @@ class Sheet:
         """With what is wrong beside each field, lines of the script among it."""
         for said in self.doors.faults(str(self.form["script"].value() or "")) if self.form.is_bound else ():
             self.form.add_error("script", said)
-        self.attached.judge(str(self.form["folder"].value() or ""), self.doors.rules)
+        folder, git = (str(self.form[name].value() or "") if name in self.form.fields else "" for name in ELSEWHERE)
+        self.attached.judge(folder, git, self.doors.rules)
         self.blame()
         return self.form.is_valid()
 

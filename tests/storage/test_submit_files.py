@@ -10,6 +10,7 @@ from html import unescape
 from typing import Any
 
 import pytest
+from django.conf import LazySettings
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.http import HttpResponse
@@ -151,6 +152,13 @@ def test_files_and_a_folder_that_is_there_are_not_both(ready: Room) -> None:
     response = send(ready, attach=[file("a")], folder="old")
     assert "not both" in unescape(response.content.decode())
     assert not Job.objects.exists()
+
+
+def test_files_and_code_from_git_are_not_both(ready: Room, settings: LazySettings) -> None:
+    settings.GIT_PREFIXES = ["https://git.example/"]
+    asked = {"git": f"https://git.example/a.git@{'a' * 40}"}
+    assert "either files or a git address" in refused(send(ready, attach=[file("a")], **asked), ready)
+    assert send(ready, attach=[file("a")]).status_code == 302
 
 
 def test_a_job_that_is_refused_takes_its_folder_with_it(room: Room) -> None:
