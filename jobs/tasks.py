@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from jobs.services import environments, file_tickets, handing, intents, noticing, tickets
+from jobs.services import environments, file_tickets, growing, handing, intents, noticing, tickets
 from jobs.services.afterwards import looking, tasks
 from jobs.services.gpus import keeping
 
@@ -29,6 +29,12 @@ def renew_tickets() -> None:
 def sign_files() -> None:
     """Sign the passes to files that somebody asked for."""
     file_tickets.sign_asked()
+
+
+@shared_task(name="slurm.measure_storage")
+def measure_storage() -> None:
+    """How much lies in a project's folder, once a day each; one folder a bell, for jobs wait for the same worker."""
+    growing.measure_one()
 
 
 @shared_task(name="default.keep_gpu_summaries")

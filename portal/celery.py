@@ -43,6 +43,7 @@ app.conf.update(
         "carry out intents": {"task": "slurm.carry_out", "schedule": 5.0},
         "tell notices": {"task": "default.tell_notices", "schedule": 15.0},
         "sign passes to files": {"task": "slurm.sign_files", "schedule": 10.0},
+        "measure a project's storage": {"task": "slurm.measure_storage", "schedule": 60.0},
         "apply limits": {"task": "slurm.apply_limits", "schedule": 5.0},
         "compare with Slurm's accounting": {"task": "slurm.reconcile", "schedule": 60.0},
         "renew tickets": {"task": "slurm.renew_tickets", "schedule": 3600.0},

@@ -101,6 +101,7 @@ GRANTS: dict[str, dict[str, str]] = {
         WEB: "SELECT, INSERT, UPDATE (asked_at)",
         SLURM: "SELECT, UPDATE (answered_at, ticket, rights, expires_at, refusal)",
     },
+    "storage_measure": {WEB: READ, WORK: READ, SLURM: FULL},
     "jobs_job": {WEB: JOB_ASKED, WORK: READ, SLURM: WRITE},
     "jobs_handover": {WEB: READ, WORK: READ, SLURM: WRITE},
     "jobs_run": {WEB: READ, WORK: READ, SLURM: WRITE},

@@ -34,7 +34,7 @@ def environment(stack: Stack, user: str) -> dict[str, str]:
     env |= _signer() | {"BANCADA_TICKET_PUBLIC_KEYS": "/srv/var/tickets"} if user in CLUSTER else {}
     env |= {"BANCADA_TICKET_KEY": f"{SECRETS}/ticket.pem"} if user == "slurm" else {}
     env |= _seals() if user == "seal" else {}
-    env |= {"BANCADA_FILES_SOCKET": f"{RUN}/files/files.sock"} if user == "web" else {}
+    env |= {"BANCADA_FILES_SOCKET": f"{RUN}/files/files.sock"} if user in ("web", "slurm") else {}
     env |= {"BANCADA_EXPORTS": "/srv/var/exports"} if user in ("web", "work") else {}
     env |= {"BANCADA_SEAL_PUBLIC_KEYS": "/srv/var/checkpoints/seal.pub.pem"} if user in ("web", "work") else {}
     env |= {"PROMETHEUS_MULTIPROC_DIR": f"{RUN}/web/metrics"} if user == "web" else {}  # its processes count together

@@ -46,6 +46,7 @@ GROUPS = {
     "bancada-directory": ("web", "slurm", "work", "owner"),
     "bancada-cluster": ("slurm", "follower"),
     "bancada-watch": ("web", "live", "slurm"),  # slurm: looks into the outputs of jobs that ended
+    "bancada-files": ("web", "slurm"),  # slurm: measures each project's folder once a day
 }
 GROUPS_AT = 50  # their distance from the first: a service that is added later moves no group
 BLOCK = GROUPS_AT + len(GROUPS)

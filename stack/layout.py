@@ -35,7 +35,7 @@ FOLDERS = (
     ("run/signer", "bancada-signer", "bancada-cluster", 0o2750),
     ("run/reader", "bancada-reader", "bancada-watch", 0o2750),
     ("run/opener", "root", "bancada-reader", 0o2750),
-    ("run/files", "root", "bancada-web", 0o2750),
+    ("run/files", "root", "bancada-files", 0o2750),
     ("run/beat", "bancada-beat", "bancada-beat", 0o750),
     ("postgres", "bancada-postgres", "bancada-postgres", 0o700),
     ("redis", "bancada-redis", "bancada-redis", 0o700),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import structlog
 from django.conf import settings
@@ -16,6 +16,7 @@ from files import tickets as file_tickets
 from jobs.services import people
 from jobs.services.tickets import signing_key
 from logs import keys
+from projects.models import Project
 from storage.models import FilePass
 
 log = structlog.get_logger(__name__)
@@ -56,9 +57,15 @@ def _sign(row: FilePass) -> tuple[str, str]:
         raise people.MayNot(gettext_noop("This portal has no key to sign with."))
     who = people.identity(row.user, row.project, Permission.LOG_READ)
     rights = "rw" if gate.can(row.project, row.user, Permission.JOB_SUBMIT) else "r"
-    row.expires_at = timezone.now() + timedelta(seconds=settings.FILE_TICKET_SECONDS)
+    signed, row.expires_at = sign(row.project, who, rights)
+    return signed, rights
+
+
+def sign(project: Project, who: people.Identity, rights: str) -> tuple[str, datetime]:
+    """(the signed pass of somebody who was looked at just now, its end). Raises files.tickets.BadTicket."""
+    expires = timezone.now() + timedelta(seconds=settings.FILE_TICKET_SECONDS)
     ticket = file_tickets.Ticket(
-        cluster=settings.CLUSTER_NAME, project=row.project.code, uid=who.uid, user=who.login, root=row.project.folder,
-        rights=rights, not_after=int(row.expires_at.timestamp()), key_id=keys.key_id(signing_key()),
+        cluster=settings.CLUSTER_NAME, project=project.code, uid=who.uid, user=who.login, root=project.folder,
+        rights=rights, not_after=int(expires.timestamp()), key_id=keys.key_id(signing_key()),
     )  # fmt: skip
-    return file_tickets.sign(ticket, signing_key()), rights
+    return file_tickets.sign(ticket, signing_key()), expires

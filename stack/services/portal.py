@@ -22,7 +22,7 @@ SIGNER_OPTIONS = (
 )
 OPENER_OPTIONS = f"--socket {OPENER} --keys /srv/var/tickets --allow-uid {{reader}} --socket-owner {{reader}}"
 FILES = f"{RUN}/files/files.sock"
-FILES_OPTIONS = f"--socket {FILES} --keys /srv/var/tickets --allow-uid {{web}} --socket-owner {{web}}"
+FILES_OPTIONS = f"--socket {FILES} --keys /srv/var/tickets --allow-uid {{web}} --allow-uid {{slurm}} --socket-mode 660"
 READER_OPTIONS = f"--socket {READER} --opener {OPENER}"
 # gunicorn gives the socket its own group: who may connect is for the folder to say. Both workers share what is loaded
 WEB_OPTIONS = (
@@ -99,7 +99,7 @@ def _service(stack: Stack, row: Process, absent: set[str]) -> Service:
 
 
 def _fill(stack: Stack, line: str) -> str:
-    for name in ("reader", "web"):
+    for name in ("reader", "web", "slurm"):
         line = line.replace(f"{{{name}}}", str(identities.uid(stack, f"bancada-{name}")))
     return line
 

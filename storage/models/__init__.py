@@ -1,5 +1,6 @@
-"""What is kept of files: the signed passes to them. The files themselves are where they are."""
+"""What is kept of files: the signed passes to them, and how much there was each day. Files are where they are."""
 
 from storage.models.file_pass import FilePass
+from storage.models.measure import Measure
 
-__all__ = ["FilePass"]
+__all__ = ["FilePass", "Measure"]

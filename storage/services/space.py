@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from files.client import Census, Limit, Room, Share
 from projects.models import Project
-from storage.services import passes
+from storage.services import growth, passes
 
 WEEK = 7 * 24 * 3600
 NEAR = 0.9  # of a bound: from there on it is said
@@ -74,6 +74,24 @@ def of_project(*, project: Project, by: User) -> Space:
     rows = project.memberships.filter(user__uid_number__in=uids, user__is_active=True).select_related("user")
     users = {row.user.uid_number: row.user for row in rows}
     return Space(census, [Person(users.get(one.uid), one) for one in census.shares])
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Grown:
+    """How it grew by the days' measurements, and who grew fastest ("": nobody) by how many bytes."""
+
+    growth: growth.Growth
+    name: str
+    more: int
+
+
+def grown(project: Project, seen: Space) -> Grown | None:
+    """None before there are two measurements."""
+    found = growth.of(project)
+    if found is None:
+        return None
+    uid, more = found.fastest or (-1, 0)
+    return Grown(found, next((one.name for one in seen.people if one.share.uid == uid), ""), more)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -135,7 +135,10 @@ def storage(request: SignedInRequest, code: str) -> HttpResponse:
     """The storage of a project: a part of its page."""
     project = looking.fetch(request.user, code)
     found = space.of_project(project=project, by=request.user)
-    context = {"project": project, "space": found, "people": found.people[: space.SHOWN]}
+    context = {
+        "project": project, "space": found, "people": found.people[: space.SHOWN],
+        "growth": space.grown(project, found),
+    }  # fmt: skip
     return render(request, "storage/_space.html", context)
 
 

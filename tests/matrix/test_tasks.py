@@ -12,7 +12,7 @@ from tests.test_style import ROOT, modules, tree
 # What each task does for everybody at once; a new one is declared here.
 TASKS = {
     "slurm.hand_over", "slurm.carry_out", "slurm.renew_tickets", "slurm.apply_limits", "slurm.reconcile",
-    "slurm.look_back", "slurm.sign_files",
+    "slurm.look_back", "slurm.sign_files", "slurm.measure_storage",
     "default.sync_directory", "default.note_sessions", "default.forget_sessions", "default.close_expired",
     "default.warn_allocations", "default.make_exports", "default.mail_checkpoints", "default.verify_trail",
     "default.warn_datasets", "default.tell_notices", "slurm.operate", "default.look_at_gpus", "default.keep_gpu_summaries",
