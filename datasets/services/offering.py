@@ -33,7 +33,7 @@ def offered(*, project: Project, user: User, q: str = "", chosen: Collection[str
     In five statements, whatever their number.
     """
     rows = gate.allowing(Dataset.objects.all(), user, Permission.DATASET_FIND)
-    found = _annotated(rows.filter(code__in=chosen), project, user)
+    found = _annotated(rows.filter(code__in=chosen), project, user) if chosen else ()
     more = rows.filter(retired_at=None).exclude(code__in=chosen)
     if q:
         more = more.filter(Q(code__icontains=q) | Q(name__icontains=q))
