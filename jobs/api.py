@@ -11,11 +11,12 @@ from ninja import Field, Header, Query, Router, Schema, Status
 
 from access import gate
 from access.permissions import Permission
+from access.typed import Day, Text
 from accounts.models import User
 from jobs import services
 from jobs.api_schemas import BATCH_BODY, REQUEST_BODY, Batch, JobOut, JobPage, asked, asked_together, job_out
 from jobs.models import Job
-from jobs.services import batches, reading
+from jobs.services import batches, finding, reading
 from jobs.specs import BadSpec
 from jobs.states import OPEN, State
 from projects.models import Project
@@ -31,6 +32,11 @@ class Filters(Schema):
     project: str = Field("", max_length=31, pattern=r"^[^\x00-\x1f]*$")
     state: Literal["", "open", *State.values] = ""  # type: ignore[valid-type]
     mine: bool = False
+    owner: Text = Field("", max_length=64, description="Login of who asked.")
+    gpu_type: Text = Field("", max_length=40)
+    text: Text = Field("", max_length=64, description="In its name or note; a whole number is Slurm's.")
+    since: Day | None = Field(None, description="Asked for on this day or later, on the site's clock.")
+    until: Day | None = Field(None, description="Asked for on this day or earlier.")
     cursor: UUID | None = None
     limit: int = Field(50, ge=1, le=MOST)
 
@@ -58,6 +64,8 @@ def jobs(request: HttpRequest, filters: Query[Filters]) -> dict[str, Any]:
         rows = rows.filter(owner=_person(request))
     if filters.state:
         rows = rows.filter(phase__in=OPEN) if filters.state == "open" else rows.filter(state=filters.state)
+    wanted = {name: getattr(filters, name) for name in ("owner", "gpu_type", "text", "since", "until")}
+    rows = finding.narrowed(rows, **wanted)
     found = list(cast(Any, rows).before(filters.cursor)[: filters.limit + 1])
     shown = found[: filters.limit]
     return {

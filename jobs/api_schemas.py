@@ -211,6 +211,9 @@ class JobOut(Schema):
     digest: str
     datasets: list[str]
     options: dict[str, Any] = Field(description="What was asked for beside, by the names of the request.")
+    alias: str = Field(description="The name people gave it since, if they did.")
+    note: str
+    archived_at: datetime | None
     task_counts: dict[str, int] = Field(description="Of an array: how many tasks are in each state, and `total`.")
 
 
@@ -231,7 +234,7 @@ _PLAIN = (
     "id", "name", "state", "slurm_states", "reason", "refusal", "slurm_job_id", "source", "partition", "gpus",
     "gpu_type", "nodes", "cpus", "time_limit_minutes", "allocated_gpus", "node_list", "exit_code", "exit_signal",
     "created_at", "accepted_at", "planned_at", "started_at", "ended_at", "seen_at", "cancel_asked_at", "digest",
-    "task_counts",
+    "task_counts", "alias", "note", "archived_at",
 )  # fmt: skip
 
 

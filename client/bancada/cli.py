@@ -16,6 +16,8 @@ from bancada import asking, files, keeping, show
 from bancada.api import Portal, Trouble
 from bancada.follow import exit_code, follow, wait
 
+_NARROWS = ("project", "state", "owner", "gpu_type", "text", "since", "until")
+
 
 def main(arguments: Sequence[str] | None = None, portal: Portal | None = None) -> int:
     """Run one verb; the exit status is 0, the job's own, 1 for the portal's refusal, 2 for a wrong command line."""
@@ -76,8 +78,9 @@ def _cluster(portal: Portal, options: argparse.Namespace) -> None:
 
 
 def _jobs(portal: Portal, options: argparse.Namespace) -> None:
-    mine = None if options.all else "true"
-    rows = list(portal.pages("/jobs", options.limit, project=options.project, state=options.state, mine=mine))
+    mine = None if options.all or options.owner else "true"
+    wanted = {name: getattr(options, name) for name in _NARROWS}
+    rows = list(portal.pages("/jobs", options.limit, mine=mine, **wanted))
     _print(options, rows, show.jobs(rows))
 
 
@@ -224,6 +227,11 @@ def _list_options(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("-p", "--project", help="code of one project")
     verb.add_argument("--state", help="one state, or open for all that are not over")
     verb.add_argument("--all", action="store_true", help="of everybody whose jobs you may see")
+    verb.add_argument("--owner", metavar="LOGIN", help="of one person")
+    verb.add_argument("--gpu-type")
+    verb.add_argument("--text", help="what stands in its name or note")
+    verb.add_argument("--since", metavar="DAY", help="asked for on this day or later, 2026-03-12")
+    verb.add_argument("--until", metavar="DAY", help="asked for on this day or earlier")
     verb.add_argument("--limit", type=int, default=50, help="how many at most (50)")
 
 

@@ -12,7 +12,7 @@ _JOB = (
     ("GPU type", "gpu_type"), ("nodes", "nodes"), ("CPUs per node", "cpus"), ("memory per node, GiB", "memory_gb"),
     ("time limit, minutes", "time_limit_minutes"), ("ran on", "node_list"), ("asked for", "created_at"),
     ("started", "started_at"), ("ended", "ended_at"), ("exit code", "exit_code"), ("signal", "exit_signal"),
-    ("page", "url"),
+    ("called", "alias"), ("note", "note"), ("page", "url"),
 )  # fmt: skip
 
 _MORE_OF_WHY = (("who", "who can change it"), ("hint", "what to try"))
@@ -36,7 +36,7 @@ def jobs(rows: Iterable[Mapping[str, Any]]) -> str:
     """A list of jobs."""
     heads = ("ID", "NUMBER", "NAME", "PROJECT", "OWNER", "STATE", "GPUS", "PARTITION")
     return table(heads, [(
-        row["id"], row["slurm_job_id"], row["name"], row["project"], row["owner"], row["state_label"],
+        row["id"], row["slurm_job_id"], row["alias"] or row["name"], row["project"], row["owner"], row["state_label"],
         row["gpus"] * row["nodes"], row["partition"],
     ) for row in rows])  # fmt: skip
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date, datetime, timedelta
+from datetime import date
 from functools import cache, partial
 from typing import Any
 from uuid import UUID
@@ -13,12 +13,10 @@ from django.db.models import Exists, OuterRef, Subquery
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.dateparse import parse_date
 from django.views.decorators.http import require_POST, require_safe
 
 from access import gate
-from access.ids import first_at
 from access.permissions import Permission
 from accounts.http import SignedInRequest
 from accounts.models import User
@@ -26,7 +24,7 @@ from cluster.models import PARTITIONS
 from jobs import columns
 from jobs.acts import OF_MANY
 from jobs.models import Job, JobQuerySet, SavedView, Star
-from jobs.services import others
+from jobs.services import finding, others
 from jobs.states import State
 from projects.models import Project
 
@@ -105,7 +103,7 @@ def _rows(user: User, asked: dict[str, Any]) -> Sequence[Job | others.Stranger]:
     values, under_way = _values(user, asked), asked["state"] == "open"
     if asked["whose"] == EVERYBODY and others.allowed():
         return others.lines(_narrowed(under_way, True, **values), by=user, most=PAGE + 1)
-    if "text" in values:  # it is looked for inside the name: no statement of one shape
+    if "text" in values:  # it is looked for inside names and notes: no statement of one shape
         rows = gate.allowing(_narrowed(under_way, asked["archived"], **values), user, Permission.JOB_VIEW)
         return list(rows[: PAGE + 1])
     return _listing(frozenset(values), under_way, asked["archived"]).allowing(user, Permission.JOB_VIEW, **values)
@@ -130,15 +128,10 @@ def _values(user: User, asked: dict[str, Any]) -> dict[str, Any]:
         "starred": user.pk if asked["whose"] == "starred" else None,
         "login": asked["person"],
         "gpu": asked["gpu"],
-        "since": _first_of(asked["since"]),
-        "until": _first_of(asked["until"] and asked["until"] + timedelta(days=1)),
+        "since": asked["since"] and finding.first_of(asked["since"]),
+        "until": asked["until"] and finding.after(asked["until"]),
     }
     return {name: value for name, value in values.items() if value}
-
-
-def _first_of(day: date | None) -> UUID | None:
-    """Ids sort by time: the lowest of a day's, on the site's clock."""
-    return first_at(timezone.make_aware(datetime.combine(day, datetime.min.time())).timestamp()) if day else None
 
 
 @cache
@@ -149,10 +142,12 @@ def _listing(_names: frozenset[str], under_way: bool, archived: bool) -> gate.Li
 
 def _narrowed(under_way: bool, archived: bool, **values: Any) -> JobQuerySet:
     fields = {
-        "owner": "owner", "state": "state", "number": "slurm_job_id", "text": "name__icontains",
+        "owner": "owner", "state": "state", "number": "slurm_job_id",
         "login": "owner_login", "gpu": "gpu_type", "since": "pk__gte", "until": "pk__lt",
     }  # fmt: skip
     rows = Job.objects.lines().filter(**{fields[name]: value for name, value in values.items() if name in fields})
+    if "text" in values:
+        rows = rows.filter(finding.saying(values["text"]))
     if "project" in values:
         project = Project.objects.filter(code=values["project"]).values("pk")[:1]
         rows = rows.filter(project=Subquery(project))  # as one value, so that the rows come by their index

@@ -109,6 +109,8 @@ def test_submit_look_list_cancel(world: World, run: Any, script: str) -> None:
     assert "waiting" in out
     status, out, _ = run("jobs", "--state", "waiting", "-p", "aurora")
     assert (status, len(out.splitlines())) == (0, 2)
+    assert len(run("jobs", "--text", "TREI", "--since", "2026-01-01", "--owner", job.owner_login)[1].splitlines()) >= 2
+    assert len(run("jobs", "--until", "2026-01-01")[1].splitlines()) == 1 and run("jobs", "--since", "x")[0] == 1
     assert run("cancel", "4711")[0] == 0
     job.refresh_from_db()
     assert job.cancel_asked_at

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
+from django.utils import timezone
 
 from access.ids import uuid7
 from jobs.models import Intent, IntentKind, Job, Phase
@@ -46,7 +49,7 @@ def test_pages_hold_every_job_once_newest_first_while_new_ones_come(world: World
 
 def test_filters(world: World, roles: Roles) -> None:
     other = make_project("cobalto", members={world.owner: "pi"})
-    (theirs,) = more(world, 1, owner=world.person("pi"), state=State.RUNNING, phase=Phase.ACCEPTED)
+    (theirs,) = more(world, 1, owner=world.person("pi"), owner_login="pia", state=State.RUNNING, phase=Phase.ACCEPTED)
     (elsewhere,) = more(world, 1, project=other)
     (over,) = more(world, 1, state=State.FAILED, phase=Phase.ENDED)
     who = caller(world.owner)
@@ -62,11 +65,41 @@ def test_filters(world: World, roles: Roles) -> None:
     assert ids("state=failed") == {str(over.pk)}
     assert ids("state=open") == everything - {str(over.pk)}
     assert ids("state=running&project=aurora&mine=false") == {str(theirs.pk)}
+    assert ids("owner=pia") == {str(theirs.pk)} and ids("gpu_type=h100") == set()
+    today = timezone.localdate()
+    assert ids(f"since={today}&until={today}") == everything
+    assert ids(f"since={today + timedelta(days=1)}") == ids(f"until={today - timedelta(days=1)}") == set()
+    assert ids("since=0001-01-01&until=9999-12-31") == everything
+
+
+def test_a_name_and_a_note_are_told_and_found_by(world: World, roles: Roles) -> None:
+    more(world, 1)
+    Job.objects.filter(pk=world.job.pk).update(slurm_job_id=4711)
+    who = caller(world.owner)
+    roles.use("web")
+    who.patch(f"/jobs/{world.job.pk}/label", {"name": "Baseline A", "note": "for the paper"})
+    for text in ("baseline", "the%20paper", world.job.name):
+        found = who.get(f"/jobs?text={text}").json()["items"]
+        assert [(one["alias"], one["note"]) for one in found][-1:] == [("Baseline A", "for the paper")], text
+    assert who.get("/jobs?text=nowhere").json()["items"] == []
+    assert [one["id"] for one in who.get("/jobs?text=4711").json()["items"]] == [str(world.job.pk)]
 
 
 @pytest.mark.parametrize(
     "query",
-    ["limit=0", "limit=201", "limit=x", "cursor=7", "state=owner__token", "mine=perhaps", "project=a%00b", "state=%00"],
+    [
+        "limit=0",
+        "limit=201",
+        "limit=x",
+        "cursor=7",
+        "state=owner__token",
+        "mine=perhaps",
+        "project=a%00b",
+        "state=%00",
+        "since=2026-02-31",
+        "until=yesterday",
+        "text=%00",
+    ],
 )
 def test_a_filter_that_is_none_is_named(world: World, roles: Roles, query: str) -> None:
     who = caller(world.owner)

@@ -46,7 +46,22 @@ def test_gpu_type_and_days(bench: Bench, jobs: list[Job]) -> None:
     assert shown(bench, f"since={today}&until={today}") == {"alpha", "beta", "gamma"}
     assert shown(bench, f"since={today + timedelta(days=1)}") == set()
     assert shown(bench, f"until={today - timedelta(days=1)}") == set()
+    assert shown(bench, "since=0001-01-01&until=9999-12-31") == {"alpha", "beta", "gamma"}
     assert shown(bench, "since=2026-02-31&until=nonsense") == {"alpha", "beta", "gamma"}
+
+
+def test_by_the_name_people_gave_and_by_their_note(bench: Bench, jobs: list[Job]) -> None:
+    acts.label(job=jobs[0], by=bench.user, alias="Baseline A", note="for the paper 50%")
+    page = signed_in(bench.user).get("/jobs/?q=baseline", headers=EN).content.decode()
+    assert ">Baseline A</a>" in page and ">beta</a>" not in page
+    for text in ("alpha", "THE PAPER", "50%25"):
+        assert "Baseline A" in signed_in(bench.user).get(f"/jobs/?q={text}", headers=EN).content.decode(), text
+    assert shown(bench, "q=%25") == set()
+
+
+def test_a_filter_that_nothing_fits_says_so(bench: Bench, jobs: list[Job]) -> None:
+    for query in ("gpu=h100", "since=2001-01-01&until=2001-01-02", "whose=starred", "q=nothing"):
+        assert "No job fits" in signed_in(bench.user).get(f"/jobs/?{query}", headers=EN).content.decode(), query
 
 
 def test_the_archive_is_out_of_the_way(bench: Bench, jobs: list[Job]) -> None:
