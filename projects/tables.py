@@ -8,7 +8,7 @@ from typing import Any
 
 from django.http import StreamingHttpResponse
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
+from audit.cells import prose
 
 
 class _Echo:
@@ -23,7 +23,7 @@ def cell(value: Any) -> Any:
     """Text a spreadsheet would calculate gets an apostrophe in front; numbers stay numbers."""
     if value is None:
         return ""
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
+    return prose(value) if isinstance(value, str) else value
 
 
 def lines(head: Iterable[Any], rows: Iterable[Iterable[Any]]) -> Iterator[str]:

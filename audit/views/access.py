@@ -16,12 +16,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from audit import could, things
+from audit.cells import cell
 from audit.services import scope
 from audit.services.answering import answered
 
 MOST = 500  # rows of the page; the CSV has all
 COLUMNS = ("kind", "login", "name", "code", "role", "rights", "since", "until", "by", "why")
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 @login_required
@@ -90,4 +90,4 @@ def _moment(text: str) -> datetime | None:
 def _cell(value: Any) -> str:
     """Text that no table takes for a formula."""
     text = value.isoformat() if isinstance(value, datetime) else "" if value is None else str(value)
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    return cell(text)

@@ -140,7 +140,7 @@ def test_the_csv_holds_all_rows_no_formula_and_is_recorded(client: Any, roles: R
     rows = list(csv.reader(io.StringIO(b"".join(answer.streaming_content).decode("utf-8-sig"))))
     assert answer["Content-Type"].startswith("text/csv") and "attachment" in answer["Content-Disposition"]
     titles = [row[1] for row in rows[1:]]
-    assert titles == ["'=1+1", "'+x", "'-x", "'@x", "'\tx", 'plain, "quoted"']
+    assert titles == ["'=1+1", "'+x", "'-x", "'@x", "\\u0009x", 'plain, "quoted"']
     assert all(len(row) == len(rows[0]) == 14 for row in rows)
     assert AuditEvent.objects.get(action=Action.PROJECTS_EXPORTED).detail["filter"]["sort"] == "code"
     assert json.dumps(rows) and Project.objects.count() == 6

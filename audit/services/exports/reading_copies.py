@@ -9,12 +9,12 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from audit import catalogue
 from audit.catalogue import NotInCatalogue
+from audit.cells import cell
 from audit.identities import name_all
 from audit.mapping import ecs, ocsf
 from audit.models import AuditEvent
@@ -28,17 +28,6 @@ COLUMNS = (
 _ROWS = """
 SELECT s.seq, e.* FROM audit_auditseal s JOIN audit_auditevent e ON e.id = s.event_id
 WHERE s.seq > %s AND s.seq <= %s AND ({}) ORDER BY s.seq"""
-# controls, marks of direction and of nothing, ends of line that are none in ASCII
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
-_TRIGGER = "=+\\-@|%\uff1d\uff0b\uff0d\uff20\uff5c\uff05"
-# at the beginning, and wherever a reader that splits at another sign would begin a cell
-_STARTS = re.compile(rf"(^|[;,|])([\s\"'`\u00a0\u3000]*)(?=[{_TRIGGER}])")
-
-
-def cell(text: str) -> str:
-    """As a cell that is text to every spreadsheet: an apostrophe before what would begin a formula."""
-    plain = _CONTROL.sub(lambda found: rf"\u{ord(found[0]):04x}", text)
-    return _STARTS.sub(r"\1'\2", plain)
 
 
 def copies(form: str, wanted: Wanted, first: int, last: int, *, whole: bool) -> tuple[bytes, int]:
