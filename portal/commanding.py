@@ -9,32 +9,29 @@ from typing import Any
 from django.core.management import ManagementUtility
 from django.core.management.base import BaseCommand
 
-# what changes something or lets somebody look at everything; servers and reports only do what is recorded elsewhere
-RECORDED = {
-    "shell",
-    "dbshell",
-    "issue_token",
-    "export_trail",
-    "loaddata",
-    "dumpdata",
-    "clearsessions",
-    "axes_reset",
-    "person_report",
-    "pseudonymise",
-    "check_grants",
-    "seed_demo",
-    "deliver_presets",
-}
-WITH_LOGIN = {"issue_token", "person_report", "pseudonymise"}  # their first word is a person
-# why these leave no line of their own
+# why these leave no line of their own; every other command does, whoever wrote it
 ELSEWHERE = {
     "seal": "a process; what it does alone it tells itself",
     "follow_slurm": "a process; what it sees it tells itself",
+    "runserver": "a process; what comes in by it is told as of any server",
+    "runworker": "a process; what it does is told as of any worker",
+    "migrate": "may run before there is a trail",
     "setup_roles": "may run before there is a trail; it tells where the rights of roles changed",
     "doctor": "reads the state of the machinery, also where the database is down",
     "limits": "reads which projects differ in Slurm, nobody's data",
     "event_catalogue": "writes a document from the code",
-}
+    "help": "says what there is",
+    "version": "says what this is",
+    **dict.fromkeys(("check", "diffsettings", "showmigrations", "sqlmigrate", "sqlflush", "sqlsequencereset",
+                     "inspectdb"), "says how the machinery is set up, nobody's data"),
+    **dict.fromkeys(("collectstatic", "findstatic", "compilemessages", "makemessages"), "works on files of the code"),
+    **dict.fromkeys(("makemigrations", "optimizemigration", "squashmigrations", "startapp", "startproject", "test",
+                     "testserver"), "for who writes the code"),
+}  # fmt: skip
+# their first word is a person
+WITH_LOGIN = {"issue_token", "person_report", "pseudonymise", "changepassword", "axes_reset_username"}
+# what follows them may be a secret, or names people
+HIDDEN = {"shell", "dbshell", "createsuperuser", "sendtestemail", "axes_reset_ip", "axes_reset_ip_username"}
 _HIDDEN = "…"
 
 
@@ -42,9 +39,9 @@ class Utility(ManagementUtility):
     """Django's own, which writes down what is run."""
 
     def fetch_command(self, subcommand: str) -> BaseCommand:
-        """The command; recorded where it is one of those."""
+        """The command; recorded but where there is a reason not to."""
         command = super().fetch_command(subcommand)
-        if subcommand in RECORDED and self.argv[1:2] == [subcommand] and "--help" not in self.argv:
+        if subcommand not in ELSEWHERE and self.argv[1:2] == [subcommand] and "--help" not in self.argv:
             record(subcommand, self.argv[2:])
         return command
 
@@ -68,11 +65,16 @@ def record(name: str, arguments: list[str]) -> None:
 
 def _plain(name: str, arguments: list[str]) -> list[tuple[str, bool]]:
     """(argument, whether it is a login). What is typed into a shell with -c may hold anything: its length is kept."""
-    hidden = {"shell", "dbshell"}
-    said = [f"{_HIDDEN} ({len(one)})" if name in hidden and not one.startswith("-") else one for one in arguments]
+    said = [_hidden(one) if name in HIDDEN else one for one in arguments]
     words = [place for place, one in enumerate(arguments) if not one.startswith("-")]
     first = words[0] if words and name in WITH_LOGIN else -1
     return [(one, place == first) for place, one in enumerate(said)]
+
+
+def _hidden(argument: str) -> str:
+    """The name of an option, and how long what stands behind it is."""
+    option, sign, value = argument.partition("=") if argument.startswith("-") else ("", "", argument)
+    return f"{option}{sign}{_HIDDEN} ({len(value)})" if value else option
 
 
 def _who() -> str:

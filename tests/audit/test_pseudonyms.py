@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from django.core.management import call_command
+from django.core.management import call_command, get_commands
 from django.core.management.base import CommandError
 from django.db import DatabaseError, connection, transaction
 
@@ -23,7 +23,7 @@ from audit.models import AuditEvent, Identity, Pseudonym
 from audit.services import exporting, keeping, pseudonyms
 from audit.services.sealing import Sealer
 from client.bancada import verify
-from portal.commanding import ELSEWHERE, RECORDED
+from portal.commanding import ELSEWHERE
 from projects import services as projects
 from projects.models import Membership
 from tests.api import make_world
@@ -192,6 +192,7 @@ def test_both_commands(ana: User) -> None:
     assert AuditEvent.objects.filter(action=Action.PERSON_REPORTED).count() == 2
 
 
-def test_every_command_of_ours_leaves_a_line_or_says_why_not() -> None:
+def test_every_command_leaves_a_line_or_says_why_not() -> None:
     ours = {path.stem for path in ROOT.glob("*/management/commands/*.py") if path.stem != "__init__"}
-    assert ours - RECORDED == set(ELSEWHERE)
+    assert ours & set(ELSEWHERE) == {"seal", "follow_slurm", "setup_roles", "doctor", "limits", "event_catalogue"}
+    assert set(ELSEWHERE) - {"help", "version"} <= set(get_commands()), "an exception for what there is not"

@@ -43,3 +43,19 @@ def test_without_the_trail_nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(ManagementUtility, "fetch_command", lambda self, name: ran.append(name))
     with pytest.raises(RuntimeError):
         commanding.Utility(["manage.py", "shell"]).execute()
+
+
+@pytest.mark.parametrize(
+    ("argv", "arguments"),
+    [
+        (["flush", "--noinput"], ["--noinput"]),
+        (["pgtrigger", "disable"], ["disable"]),
+        (["clean_orphan_obj_perms"], []),
+        (["createsuperuser", "--username=davi", "--noinput"], ["--username=… (4)", "--noinput"]),
+        (["axes_reset_ip", "192.0.2.7"], ["… (9)"]),
+    ],
+)
+def test_what_others_wrote_leaves_a_line_too(db: None, argv: list[str], arguments: list[str]) -> None:
+    commanding.Utility(["manage.py", *argv]).fetch_command(argv[0])
+    event = AuditEvent.objects.get(action=Action.COMMAND_RUN)
+    assert (event.detail["command"], event.detail["arguments"]) == (argv[0], arguments)
