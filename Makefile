@@ -13,7 +13,8 @@ PORT ?= 8600
 TEST_PORT ?= 8700
 TEST_VAR ?= var/test
 STACK := $(PYTHON) -m stack
-TEST_STACK := --var $(TEST_VAR) --port $(TEST_PORT) --env BANCADA_SUBMISSIONS_PER_MINUTE=0
+TEST_STACK := --var $(TEST_VAR) --port $(TEST_PORT) --env BANCADA_SUBMISSIONS_PER_MINUTE=0 \
+	--env BANCADA_GIT_PREFIXES=http://127.0.0.1:$(shell expr $(TEST_PORT) - 10)/
 TEST_ENV := BANCADA_STACK="$(CURDIR)/$(TEST_VAR)/stack.json" BANCADA_CONTRACT_STACK="$(CURDIR)/$(TEST_VAR)"
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo env PATH="$(PATH)")
 CATALOGUES := $(patsubst %.po,%.mo,$(wildcard locale/*/LC_MESSAGES/*.po))

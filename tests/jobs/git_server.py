@@ -61,9 +61,9 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @contextlib.contextmanager
-def serving(root: Path) -> Iterator[str]:
+def serving(root: Path, port: int = 0) -> Iterator[str]:
     """The address of repositories beneath a folder, while it lasts."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Ours", (Handler,), {"root": root}))
+    server = ThreadingHTTPServer(("127.0.0.1", port), type("Ours", (Handler,), {"root": root}))
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
     try:
