@@ -14,9 +14,11 @@ from django.utils import translation
 from jobs import code, services, wrapping
 from jobs.models import Handover, Job
 from jobs.services import attaching, handing, recalling, tickets
+from jobs.services.importing import scripts
 from jobs.specs import BadSpec
 from portal.checks import git_prefixes
 from slurm import fake
+from slurm.sbatch import read
 from storage.services.bringing import Sent
 from tests.api import caller
 from tests.jobs.conftest import RAW, Bench
@@ -202,3 +204,8 @@ def test_a_link_in_place_of_the_folder_is_taken_away(project: Path, served: tupl
     (project / "runs/git-j1").symlink_to(elsewhere)
     assert run(project, f"{address}/code.git@{first}").returncode == 0
     assert [one.name for one in elsewhere.iterdir()] == ["kept"] and not (project / "runs/git-j1").is_symlink()
+
+
+def test_a_script_says_it_and_an_import_reads_it() -> None:
+    whole = scripts.to_script({"name": "x", "script": "#!/bin/bash\npython3 train.py\n", "git": GOOD})
+    assert f'#BANCADA git="{GOOD}"' in whole.splitlines() and scripts.ours(read(whole)) == {"git": GOOD}

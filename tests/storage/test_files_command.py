@@ -153,3 +153,19 @@ def test_a_job_that_is_refused_takes_its_folder_with_it(room: Room, run: Any, tm
     assert list((room.folder / "runs").iterdir()) == []
     assert run(*asked, "--attach", str(tmp_path / "none"))[0] == 1
     assert list((room.folder / "runs").iterdir()) == []
+
+
+def test_a_job_names_code_by_git(room: Room, run: Any, tmp_path: Path, settings: Any) -> None:
+    make_cluster()
+    make_allocation(room.project)
+    script = tmp_path / "train.sh"
+    script.write_text("#!/bin/bash\n#SBATCH -t 5\npython3 train.py\n")
+    git = f"https://git.example.org/lab/code.git@{'a' * 40}"
+    asked = ("submit", str(script), "-p", "ipe", "--partition", "gpu", "--git", git)
+    refused, _out, said = run(*asked)
+    assert refused == 1 and "git" in said and not Job.objects.exists()
+    settings.GIT_PREFIXES = ["https://git.example.org/lab/"]
+    status, out, said = run(*asked)
+    assert status == 0, said
+    job = Job.objects.get()
+    assert out.split()[0] == str(job.pk) and job.options["git"] == git

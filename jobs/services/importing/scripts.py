@@ -15,7 +15,7 @@ from slurm.sbatch.reading import quoted
 
 GUARD = ": 'bancada: what follows is the script itself'"
 # what sbatch has no directive for
-OURS = ("allocation", "datasets", "environment", "after", "preset", "software", "parameters")
+OURS = ("allocation", "datasets", "environment", "after", "preset", "software", "git", "parameters")
 _OURS = re.compile(rf"#BANCADA ({'|'.join(OURS)})=(.*)")
 
 
