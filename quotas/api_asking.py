@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from ninja import Field, Schema
@@ -13,6 +13,9 @@ from projects.api_schemas import Asking
 from quotas.api_schemas import UNSAID, Amount, ByType, KindName, Limit
 from quotas.models import Allocation, AllocationRequest, FundingSource
 from quotas.reports import Part
+
+NO_LIMIT = "Amounts to be limited no more, e.g. gpu_minutes, or of one GPU type gpus_by_type__a100."
+Name = Annotated[Text, Field(max_length=60)]
 
 
 class FundingOut(Schema):
@@ -91,6 +94,7 @@ class RequestIn(Asking):
     jobs_submitted: Limit = None
     jobs_running: Limit = None
     partitions: list[Text] = Field([], max_length=100, description="Empty: as it is; of a new one, all there are.")
+    no_limit: list[Name] = Field([], max_length=100, description=NO_LIMIT)
     starts_on: Day | None = None
     ends_on: Day | None = None
 
@@ -114,6 +118,7 @@ class DecisionIn(Asking):
     jobs_submitted: Amount = Field(0)
     jobs_running: Amount = Field(0)
     partitions: list[Text] = Field([], max_length=100)
+    no_limit: list[Name] = Field([], max_length=100, description=NO_LIMIT)
     starts_on: Day = Field(UNSAID)
     ends_on: Day = Field(UNSAID)
 
@@ -149,6 +154,7 @@ class RequestOut(AmountsOut):
     allocation: str | None
     title: str
     funding: int | None
+    no_limit: list[str]
     starts_on: date | None
     why: str
     asked_by: str
@@ -183,7 +189,7 @@ def usage_out(people: list[Part], months: Any) -> dict[str, Any]:
 
 def request_out(row: AllocationRequest) -> dict[str, Any]:
     """One request."""
-    plain = ("pk", "kind", "state", "title", "starts_on", "why", "asked_at", "answer", "decided_at")
+    plain = ("pk", "kind", "state", "title", "no_limit", "starts_on", "why", "asked_at", "answer", "decided_at")
     return amounts_out(row) | {name: getattr(row, name) for name in plain} | {
         "allocation": row.allocation.code if row.allocation else None, "funding": row.funding_id,
         "asked_by": row.asked_by.username, "decided_by": row.decided_by.username if row.decided_by else None,

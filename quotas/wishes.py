@@ -44,7 +44,8 @@ def lines(row: AllocationRequest, types: Iterable[str]) -> Iterator[Line]:
 
 def asked(row: AllocationRequest) -> list[Line]:
     """Those that are asked for."""
-    return [line for line in lines(row, sorted(types_of(row))) if line.asked]
+    without = {name.partition("__")[2] for name in row.no_limit} - {""}
+    return [line for line in lines(row, sorted(types_of(row) | without)) if line.asked]
 
 
 def types_of(row: AllocationRequest | Allocation | None) -> set[str]:
@@ -53,10 +54,9 @@ def types_of(row: AllocationRequest | Allocation | None) -> set[str]:
 
 
 def _line(row: AllocationRequest, field: str, name: str, wanted: Any, now: Any, kind: str = "") -> Line:
-    said = words.amount(field, now) if row.allocation else ""
-    return Line(
-        f"{field}__{kind}" if kind else field, name, said, "" if wanted is None else words.amount(field, wanted)
-    )
+    said, full = words.amount(field, now) if row.allocation else "", f"{field}__{kind}" if kind else field
+    is_asked = wanted is not None or full in row.no_limit
+    return Line(full, name, said, words.amount(field, wanted) if is_asked else "")
 
 
 def _day(day: Any) -> str:

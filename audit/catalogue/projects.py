@@ -42,7 +42,7 @@ ENTRIES = (
           "Who was told in time that it runs out."),
     Entry(A.ALLOCATION_REQUESTED, 4005, GOVERNANCE, Kind.MADE, D,
           "kind why allocation gpus_at_once gpu_minutes gpus_by_type gpu_minutes_by_type longest_minutes "
-          "jobs_submitted jobs_running partitions ends_on",
+          "jobs_submitted jobs_running partitions no_limit ends_on",
           "Who asked for how much, for what."),
     Entry(A.ALLOCATION_COMMENTED, 4006, GOVERNANCE, Kind.CHANGED, D, "text",
           "What was asked and answered before the decision."),

@@ -115,6 +115,13 @@ class TypedLimitsForm(LimitsForm):
         for name in self.types:
             yield name.upper(), self[f"gpus_by_type__{name}"], self[f"gpu_minutes_by_type__{name}"]
 
+    def offer_no_limit(self, names: Iterable[str]) -> None:
+        """Beside an amount, that there is to be none: one box for each of these, none where there is nothing."""
+        labels = {name: f"{self.fields[name].label}" for name in names if name in self.fields}
+        self.fields["no_limit"] = forms.MultipleChoiceField(
+            label=_("No limit of"), required=False, widget=forms.CheckboxSelectMultiple, choices=list(labels.items())
+        )
+
     def gathered(self, *without: str) -> dict[str, Any]:
         """What was typed, as services take it: the pairs as two amounts by type."""
         plain = {name: value for name, value in self.cleaned_data.items() if "__" not in name and name not in without}

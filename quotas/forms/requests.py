@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from projects.forms import day_field
 from projects.models import Project
-from quotas import wishes
+from quotas import lifting, wishes
 from quotas.forms.fields import HoursField, RowField, TypedLimitsForm, gpu_types, typed
 from quotas.models import Allocation, AllocationRequest, FundingSource, Kind
 
@@ -39,6 +39,7 @@ class RequestForm(TypedLimitsForm):
         choices["allocation"].of(allocations)
         choices["funding"].of(FundingSource.objects.filter(project=project))
         self.offer(gpu_types(project.partitions).union(*map(wishes.types_of, allocations)), project.partitions)
+        self.offer_no_limit(dict.fromkeys(name for row in allocations for name in lifting.limits(row)))
         if not allocations:
             choices["kind"].choices = [(Kind.NEW.value, Kind.NEW.label)]
 
@@ -60,12 +61,13 @@ class DecisionForm(TypedLimitsForm):
     )  # fmt: skip
 
     def __init__(self, *args: Any, asked: AllocationRequest, **kwargs: Any) -> None:
-        names = (*wishes.PLAIN, "partitions", "starts_on", "ends_on")
+        names = (*wishes.PLAIN, "partitions", "no_limit", "starts_on", "ends_on")
         kwargs["initial"] = {name: getattr(asked, name) for name in names} | typed(asked)
         super().__init__(*args, **kwargs)
         self.asked = asked
         known = wishes.types_of(asked) | wishes.types_of(asked.allocation)
         self.offer(gpu_types(asked.project.partitions) | known, asked.project.partitions)
+        self.offer_no_limit([] if asked.kind == Kind.NEW else lifting.limits(asked.allocation))
         if asked.kind != Kind.NEW:
             del self.fields["starts_on"]
 

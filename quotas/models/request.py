@@ -26,7 +26,7 @@ class Kind(models.TextChoices):
 class AllocationRequest(Request):
     """One request. Each amount is the whole that is wanted afterwards, not the difference; None or empty: not asked.
 
-    Amounts are Allocation's own, in its units.
+    Amounts are Allocation's own, in its units. `no_limit` names those that are to be limited no more (quotas.lifting).
     """
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="allocation_requests")
@@ -42,6 +42,7 @@ class AllocationRequest(Request):
     gpus_by_type = models.JSONField(_("GPUs at once, by type"), default=dict, blank=True)
     gpu_minutes_by_type = models.JSONField(_("GPU-minutes, by type"), default=dict, blank=True)
     partitions = ArrayField(models.CharField(max_length=60), verbose_name=_("partitions"), default=list, blank=True)
+    no_limit = ArrayField(models.CharField(max_length=60), verbose_name=_("no limit of"), default=list, blank=True)
     starts_on = models.DateField(_("from"), null=True, blank=True)
     ends_on = models.DateField(_("until"), null=True, blank=True)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -14,11 +15,12 @@ from audit import trail
 from audit.actions import Action
 from projects.models import Project, RequestState
 from projects.services import decide, lock
+from quotas import lifting
+from quotas.lifting import BY_TYPE as _BY_TYPE
 from quotas.models import Allocation, AllocationRequest, Comment, Kind, Share
 from quotas.services.allocations import change_allocation, create_allocation
 
-_WANTED = (*AllocationRequest.AMOUNTS, "ends_on")
-_BY_TYPE = ("gpu_minutes_by_type", "gpus_by_type")
+_WANTED = (*AllocationRequest.AMOUNTS, "no_limit", "ends_on")
 UNDECIDED = ("decided_by",)  # empty until somebody decides
 
 
@@ -29,6 +31,7 @@ def ask(*, project: Project, kind: str, by: User, **fields: Any) -> AllocationRe
     What the allocation gives already is not kept as asked for: it may be another by the time somebody decides.
     """
     row = AllocationRequest(project=project, kind=Kind(kind), asked_by=by, **fields)
+    row.no_limit = [] if row.kind == Kind.NEW else sorted(set(row.no_limit))  # of a new one, no amount is no limit
     _check(row)
     if row.allocation is not None:
         _leave_out(row, row.allocation)
@@ -58,8 +61,16 @@ def _check(row: AllocationRequest) -> None:
         errors["ends_on"] = _("The last day comes before the first.")
     if set(row.partitions) - set(row.project.partitions):
         errors["partitions"] = _("The project does not have all of these queues.")
+    errors |= _unlimited(row, row.no_limit)
     if errors:
         raise ValidationError(errors)
+
+
+def _unlimited(row: Any, names: Sequence[str]) -> dict[str, str]:
+    if not lifting.known(names):
+        return {"no_limit": _("There is no such amount.")}
+    both = {name.partition("__")[0] for name in lifting.asked_both(row, names)}
+    return {"no_limit": _("Name an amount, or no limit of it, not both.")} if both else {}
 
 
 def _longer(row: AllocationRequest, allocation: Allocation) -> dict[str, str]:
@@ -74,7 +85,8 @@ def _is_more(row: AllocationRequest, allocation: Allocation) -> bool:
     pairs = [(getattr(row, name), getattr(allocation, name)) for name in Share.LIMITS]
     for name in _BY_TYPE:
         pairs += [(wanted, getattr(allocation, name).get(kind)) for kind, wanted in getattr(row, name).items()]
-    larger = any(wanted is not None and now is not None and wanted > now for wanted, now in pairs)
+    larger = bool(set(row.no_limit) & set(lifting.limits(allocation)))
+    larger = larger or any(wanted is not None and now is not None and wanted > now for wanted, now in pairs)
     return larger or (bool(allocation.partitions) and bool(set(row.partitions) - set(allocation.partitions)))
 
 
@@ -85,6 +97,8 @@ def _leave_out(row: AllocationRequest, allocation: Allocation) -> None:
     for name in _BY_TYPE:
         now = getattr(allocation, name)
         setattr(row, name, {kind: value for kind, value in getattr(row, name).items() if now.get(kind) != value})
+    now = set(lifting.limits(allocation))
+    row.no_limit = [name for name in row.no_limit if name in now]
     if set(row.partitions) == set(allocation.partitions):
         row.partitions = []
 
@@ -105,6 +119,7 @@ def approve(*, request: AllocationRequest, by: User, answer: str = "", **granted
     lock(request.project)
     row = decide(request, RequestState.APPROVED, by=by, answer=answer)
     given = {name: getattr(row, name) for name in _WANTED} | granted
+    given["no_limit"] = _granted_without(row, granted)
     if row.kind == Kind.NEW or row.allocation is None:
         allocation = _new(row, by, given)
         row.allocation = allocation
@@ -115,7 +130,21 @@ def approve(*, request: AllocationRequest, by: User, answer: str = "", **granted
     return allocation
 
 
+def _granted_without(row: AllocationRequest, granted: dict[str, Any]) -> list[str]:
+    """An amount that is given stands against a wish for none; who says both is asked which."""
+    if "no_limit" not in granted:
+        return lifting.kept(row.no_limit, granted)
+    names: list[str] = granted["no_limit"]
+    wrong = {} if lifting.known(names) else {"no_limit": _("There is no such amount.")}
+    if not wrong and lifting.kept(names, granted) != names:
+        wrong = {"no_limit": _("Name an amount, or no limit of it, not both.")}
+    if wrong:
+        raise ValidationError(wrong)
+    return names
+
+
 def _new(row: AllocationRequest, by: User, given: dict[str, Any]) -> Allocation:
+    given.pop("no_limit")
     fields = {"code": _free_code(row.project), "title": row.title, "funding": row.funding, "starts_on": row.starts_on}
     return create_allocation(project=row.project, by=by, qos="", **(fields | given))
 
@@ -123,7 +152,10 @@ def _new(row: AllocationRequest, by: User, given: dict[str, Any]) -> Allocation:
 def _raised(allocation: Allocation, given: dict[str, Any]) -> dict[str, Any]:
     """What is given of an allocation there is: the rest of it stays, of the other GPU types too."""
     now = Allocation.objects.get(pk=allocation.pk)
-    merged = {name: getattr(now, name) | (given.get(name) or {}) for name in _BY_TYPE}
+    names = given.pop("no_limit")
+    for name in _BY_TYPE:
+        setattr(now, name, getattr(now, name) | (given.get(name) or {}))
+    merged = {name: getattr(now, name) for name in _BY_TYPE} | lifting.lifted(now, names)
     return {name: value for name, value in given.items() if value not in (None, [], {})} | merged
 
 

@@ -149,8 +149,18 @@ def _project_cells(row: ProjectRequest) -> list[Any]:
 
 def _allocation_cells(row: AllocationRequest) -> list[Any]:
     of = row.allocation.title if row.allocation else ""
-    wanted = [_cell(name, getattr(row, name)) for name in AMOUNTS]
+    wanted = [_cell(name, _wanted(row, name)) for name in AMOUNTS]
     return [row.project.code, row.get_kind_display(), row.title, of, *wanted, row.starts_on, row.ends_on, *_talk(row)]
+
+
+def _wanted(row: AllocationRequest, name: str) -> Any:
+    """What is asked for, with “no limit” where that is."""
+    without = [one for one in row.no_limit if one.partition("__")[0] == name]
+    value = getattr(row, name)
+    if not without:
+        return value
+    free = {one.partition("__")[2]: _("no limit") for one in without}
+    return free[""] if "" in free else value | free
 
 
 def _cell(name: str, value: Any) -> Any:
@@ -159,7 +169,7 @@ def _cell(name: str, value: Any) -> Any:
         return "; ".join(f"{kind}={_cell(name, one)}" for kind, one in sorted(value.items()))
     if isinstance(value, list):
         return "; ".join(value)
-    return round(value / 60, 2) if value is not None and "minutes" in name else value
+    return round(value / 60, 2) if isinstance(value, int) and "minutes" in name else value
 
 
 def _talk(row: Request) -> list[Any]:

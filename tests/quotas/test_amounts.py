@@ -139,3 +139,72 @@ def test_the_same_by_the_api(project: Project, allocation: Allocation) -> None:
     allocation.refresh_from_db()
     assert (allocation.jobs_running, allocation.longest_minutes) == (15, 800)
     assert allocation.gpu_minutes_by_type == {"a100": 4000}
+
+
+def test_no_limit_can_be_asked_for_and_is_given(project: Project, allocation: Allocation) -> None:
+    """Of what is limited now: the rest is not asked for, and what somebody else changed meanwhile stays."""
+    names = ["gpu_minutes", "gpus_by_type__a100", "longest_minutes"]
+    asked = ask(project, allocation, no_limit=names, jobs_running=20)
+    quotas.change_allocation(allocation=allocation, by=None, gpus_by_type={"a100": 5, "h100": 3})
+    requests.approve(request=asked, by=make_user(site_role=SiteRole.OPERATOR))
+    allocation.refresh_from_db()
+    assert (allocation.gpu_minutes, allocation.longest_minutes, allocation.gpus_by_type) == (None, None, {"h100": 3})
+    assert (allocation.jobs_running, allocation.gpus_at_once) == (20, 8)
+
+
+def test_the_operator_may_give_an_amount_where_none_was_asked_for(project: Project, allocation: Allocation) -> None:
+    asked = ask(project, allocation, no_limit=["gpu_minutes", "jobs_running"])
+    requests.approve(request=asked, by=make_user(site_role=SiteRole.OPERATOR), gpu_minutes=9000)
+    allocation.refresh_from_db()
+    assert (allocation.gpu_minutes, allocation.jobs_running) == (9000, None)
+
+
+@pytest.mark.parametrize(
+    "fields", [{"no_limit": ["partitions"]}, {"no_limit": ["gpu_minutes"], "gpu_minutes": 9000}, {"no_limit": []}]
+)
+def test_no_limit_of_what_there_is_not_or_beside_an_amount_is_refused(
+    project: Project, allocation: Allocation, fields: dict[str, Any]
+) -> None:
+    with pytest.raises(requests.ValidationError) as refused:
+        ask(project, allocation, **fields)
+    assert set(refused.value.message_dict) <= {"no_limit", "gpu_minutes"}
+
+
+def test_no_limit_by_form_decision_page_and_table(project: Project, allocation: Allocation) -> None:
+    leader, where = signed_in(make_member(project, Role.PI)), "/projects/aurora/new-request"
+    page = leader.get(f"{where}?allocation=main&kind=more", headers=EN).content.decode()
+    assert 'name="no_limit" value="gpu_minutes"' in page and 'value="gpu_minutes_by_type__a100"' in page
+    wish = {
+        "kind": "more",
+        "allocation": "main",
+        "why": "All of it.",
+        "no_limit": ["gpu_minutes", "gpus_by_type__a100"],
+    }
+    both = leader.post(where, wish | {"gpu_minutes": "200"}, headers=EN)
+    assert both.status_code == 422 and "Name an amount, or no limit of it, not both." in both.content.decode()
+    assert leader.post(where, wish, headers=EN).status_code == 302
+    asked = AllocationRequest.objects.get()
+    admin, shown = signed_in(make_user(site_role=SiteRole.OPERATOR)), f"/projects/aurora/allocation-requests/{asked.pk}"
+    words = admin.get(shown, headers=EN).content.decode()
+    assert "now 100, asked no limit" in words and "now 4, asked no limit" in words
+    table = b"".join(admin.get("/operate/requests.csv", headers=EN)).decode()  # type: ignore[arg-type]
+    [row] = csv.DictReader(io.StringIO(table.lstrip("\ufeff")))
+    assert (row["GPU-hours"], row["GPUs at once, by type"]) == ("no limit", "a100=no limit")
+    give = {"act": "give", "no_limit": ["gpu_minutes"]}
+    look = admin.post(f"{shown}/decide", give, headers=EN).content.decode()
+    confirm = look.split('name="confirm" value="')[1].split('"')[0]
+    admin.post(f"{shown}/decide", give | {"confirm": confirm}, headers=EN)
+    allocation.refresh_from_db()
+    assert (allocation.gpu_minutes, allocation.gpus_by_type) == (None, GIVEN["gpus_by_type"])
+
+
+def test_no_limit_by_the_api(project: Project, allocation: Allocation) -> None:
+    leader, admin = Caller(issue(make_member(project, Role.PI))), Caller(issue(make_user(site_role=SiteRole.OPERATOR)))
+    body = {"kind": "more", "allocation": "main", "why": "All.", "no_limit": ["jobs_running"]}
+    made = leader.post("/projects/aurora/allocation-requests", body).json()
+    assert made["no_limit"] == ["jobs_running"]
+    where = f"/projects/aurora/allocation-requests/{made['pk']}/decision"
+    assert admin.post(where, {"decision": "give", "no_limit": ["nonsense"]}).status_code == 422
+    assert admin.post(where, {"decision": "give"}).status_code == 200
+    allocation.refresh_from_db()
+    assert (allocation.jobs_running, allocation.gpu_minutes) == (None, 6000)
