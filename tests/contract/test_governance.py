@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.bench.place import JSON, ROOT, Place, request, until
+from tests.contract.race import together
 from tests.hand import Hand
 
 CARD = os.environ.get("BANCADA_STACK", "")
@@ -109,6 +110,31 @@ def test_a_member_added_submits_by_shell_and_a_removed_one_is_refused_everywhere
     assert place.api("davi").post("/api/v1/jobs", json.dumps(asked).encode(), **JSON).status == 404
     job = done.stdout.strip()
     until(lambda: not in_queue(place, job), seconds=30, what="the held job left behind is cancelled")
+
+
+@pytest.mark.parametrize("limits", [{"gpu_minutes": 600}, {"jobs_submitted": 10}])
+def test_a_hundred_at_once_by_api_get_exactly_what_fits_and_slurm_holds_no_more(
+    place: Place, hand: Hand, project: str, limits: dict[str, int]
+) -> None:
+    """Ten jobs of an hour and a GPU fit; a hundred processes ask at the same instant."""
+    people = ["ana", "carla", "davi", "elisa"]
+    for user in people[1:]:
+        add(hand, project, user)
+    change(hand, project, **limits)
+    asked = {"project": project, "partition": "gpu", "gpus": 1, "gpu_type": "a100", "time_limit_minutes": 60}
+    body = request("race", "#!/bin/sh\nsleep 600\n", **asked)
+    assert together(place, people * 25, body) == {201: 10, 422: 90}
+    until(lambda: len(held(place, project)) == 10, seconds=60, what="all that fit are in Slurm")
+    handed = "SELECT count(*) FROM jobs_job j JOIN projects_project p ON p.id = j.project_id WHERE p.code = %s"
+    assert place.one(handed, project) == 10
+    assert held(place, project) == ["1:00:00"] * 10
+    [row] = place.api("ana").get(f"/api/v1/projects/{project}/allocations").json()
+    assert row["committed"] <= 600 and 0 <= row["free"] <= limits.get("gpu_minutes", 60_000) - row["committed"]
+
+
+def held(place: Place, code: str) -> list[str]:
+    """The time limit of each job Slurm has of the project, waiting or running."""
+    return place.inside_as("root", "squeue", "-h", "-A", code, "-o", "%l").split()
 
 
 def in_queue(place: Place, job: str) -> bool:
