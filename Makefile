@@ -22,10 +22,12 @@ CATALOGUES := $(patsubst %.po,%.mo,$(wildcard locale/*/LC_MESSAGES/*.po))
 WIDE := tests/matrix tests/portal/test_api_fuzz.py
 # tests that wait, for processes they start or for a deadline: beside others they cost next to nothing
 PROGRAMS := $(wildcard tests/logs tests/files tests/gpu tests/stack tests/slurm/test_signer.py tests/accounts/test_directory_faults.py \
-	tests/portal/test_health.py tests/storage/test_passes.py $(addprefix tests/jobs/test_,hub.py hub_model.py hub_reader.py wrapping.py))
+	tests/storage/test_passes.py $(addprefix tests/jobs/test_,hub.py hub_model.py hub_reader.py wrapping.py))
 ALONE := "not contract and not browser and not faults"
 FULL ?=
 RECORDED ?= tests/slurm/recorded
+# the private PostgreSQL of the tests, which `make test` keeps until its end
+DATABASE_DOWN = [ "$(KEEP_DATABASE)" ] || $(STACK) down --var var/unit
 ROOMS := access accounts audit cluster datasets files jobs logs portal presets projects quotas slurm storage gpu
 
 help: ## list the targets
@@ -48,6 +50,8 @@ reset: ## stop, and throw var/ away
 
 test: ## check and unit; then, each with a stack of its own, contract and browser, which mostly wait, and the rest beside
 	@SECONDS=0
+	trap '$(STACK) down --var var/unit' EXIT
+	export KEEP_DATABASE=1 # one PostgreSQL for all of them, a database of its own for each process
 	$(MAKE) check
 	$(MAKE) unit
 	$(STACK) install chromium # now: two lanes would ask for it at once
@@ -74,20 +78,20 @@ check: dev ## lint, types, imports, migrations, templates, translations
 
 unit: dev ## tests that need no cluster and no program beside (a private PostgreSQL is started for them)
 	@SECONDS=0
-	trap '$(STACK) down --var var/unit' EXIT
+	trap '$(DATABASE_DOWN)' EXIT
 	$(AS_ROOT) $(VENV) -m pytest -n 3 --dist worksteal -m "not hypothesis and "$(ALONE) $(addprefix --ignore=,$(WIDE) $(PROGRAMS)) $(ARGS)
 	echo "unit: $$SECONDS s"
 
 programs: dev ## our small programs and slapd as processes of their own, killed, hung, fed with what is hostile; and properties
 	@SECONDS=0
-	trap '$(STACK) down --var var/unit' EXIT
+	trap '$(DATABASE_DOWN)' EXIT
 	$(AS_ROOT) $(VENV) -m pytest -n 4 --dist worksteal -m $(ALONE) $(PROGRAMS) $(ARGS)
 	$(AS_ROOT) $(VENV) -m pytest -n 2 -m "hypothesis and "$(ALONE) $(addprefix --ignore=,$(WIDE) $(PROGRAMS)) $(ARGS)
 	echo "programs: $$SECONDS s"
 
 matrix: dev ## every route by every kind of person, in every tenant, and the API's description against itself (FULL=1: all cells)
 	@SECONDS=0
-	trap '$(STACK) down --var var/unit' EXIT
+	trap '$(DATABASE_DOWN)' EXIT
 	$(AS_ROOT) env FULL=$(FULL) $(VENV) -m pytest -n 2 $(WIDE) $(ARGS)
 	echo "matrix: $$SECONDS s"
 
@@ -95,7 +99,7 @@ contract: dev ## tests against the real servers of a stack of their own
 	@SECONDS=0
 	$(STACK) reset --var $(TEST_VAR)
 	$(WITH_TEST_STACK)
-	$(AS_ROOT) env $(TEST_ENV) $(VENV) -m pytest -m "contract or faults" --ignore=tests/faults --durations=10 $(ARGS)
+	$(AS_ROOT) env $(TEST_ENV) BANCADA_TEST_DB=test_contract $(VENV) -m pytest -m "contract or faults" --ignore=tests/faults --durations=10 $(ARGS)
 	echo "contract: $$SECONDS s"
 
 record: dev ## what this machine's Slurm answers, kept for the replay on every run (RECORDED=DIR for another place)
@@ -125,7 +129,7 @@ browser: dev ## tests in Debian's Chromium against a stack of their own
 	$(STACK) install chromium
 	$(STACK) reset --var $(TEST_VAR)
 	$(WITH_TEST_STACK)
-	$(AS_ROOT) env $(TEST_ENV) $(VENV) -m pytest -m browser --durations=10 $(ARGS)
+	$(AS_ROOT) env $(TEST_ENV) BANCADA_TEST_DB=test_browser $(VENV) -m pytest -m browser --durations=10 $(ARGS)
 	echo "browser: $$SECONDS s"
 
 gpu-check: dev ## the node agent on the GPUs of this machine: their readings, and what it costs; skipped where there is none
@@ -133,7 +137,7 @@ gpu-check: dev ## the node agent on the GPUs of this machine: their readings, an
 
 tamper: dev ## tampering with the trail by the database's superuser: each kind caught, no false alarm (LONG=1: a million rows)
 	@SECONDS=0
-	trap '$(STACK) down --var var/unit' EXIT
+	trap '$(DATABASE_DOWN)' EXIT
 	$(AS_ROOT) $(VENV) -m pytest tests/audit/test_tamper.py tests/audit/test_sealing.py $(ARGS)
 	echo "tamper: $$SECONDS s"
 
@@ -155,7 +159,7 @@ fmt: dev ## bring code and templates into form
 
 # the test stack is taken down whatever the tests say, unless KEEP=1 leaves it to the next target
 define WITH_TEST_STACK
-trap 'rc=$$?; [ "$(KEEP)" ] && [ $$rc = 0 ] || $(STACK) down --var $(TEST_VAR); exit $$rc' EXIT
+trap 'rc=$$?; [ "$(KEEP)" ] && [ $$rc = 0 ] || $(STACK) down --var $(TEST_VAR); $(DATABASE_DOWN); exit $$rc' EXIT
 said=$$(mktemp)
 $(STACK) up $(TEST_STACK) >$$said 2>&1 || { cat $$said; exit 1; }
 rm $$said

@@ -128,7 +128,7 @@ def test_it_waits_for_the_end_of_another(lab: Lab, kind: str, exit_code: int) ->
     for job_id in (first, second):
         lab.gateway.release(job_id, as_user="davi")
     lab.until(is_running(lab, first))
-    assert lab.gateway.job(second).reason == "Dependency"  # type: ignore[union-attr]
+    lab.until(lambda: lab.gateway.job(second).reason == "Dependency")  # type: ignore[union-attr]
     lab.end(first, key, exit_code=exit_code)
     lab.until(is_running(lab, second))
     lab.end(second, mine)
