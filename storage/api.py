@@ -19,6 +19,7 @@ from storage.api_schemas import (
     EntryOut,
     FinishIn,
     FolderOut,
+    GrowthTold,
     Id,
     MakeIn,
     Path,
@@ -33,7 +34,7 @@ from storage.api_schemas import (
 )
 from storage.reaching import above, asked
 from storage.sending import asked_range, attachment, ranged
-from storage.services import changing, looking
+from storage.services import changing, growth, looking
 
 router = Router()
 CHUNK = 256 * 1024
@@ -106,6 +107,12 @@ def room(request: HttpRequest, code: str) -> dict[str, int]:
     """Room on the file system of the project's folder."""
     found = looking.room(project=looking.fetch(request.user, code), by=_me(request))
     return {"free": found.free, "total": found.total}
+
+
+@router.get("/{code}/files/growth", response=GrowthTold, operation_id="files_growth")
+def grown(request: HttpRequest, code: str) -> dict[str, Any]:
+    """How much the project's folder grew within the last week, and whose part how much."""
+    return {"growth": growth.told(looking.fetch(request.user, code))}
 
 
 @router.get("/{code}/files/content", operation_id="file_content", openapi_extra=CONTENT)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Annotated, Any, Literal
 
 from ninja import Field, Schema
@@ -109,6 +109,29 @@ class RoomOut(Schema):
 
     free: int
     total: int
+
+
+class PersonGrowth(Schema):
+    """How many bytes more (or fewer) of one uid; `login`: of who is or was in the project."""
+
+    uid: int
+    login: str | None
+    bytes: int
+
+
+class GrowthOut(Schema):
+    """From the measurement of the day `since` to the one `at`, by one measurement a day."""
+
+    since: date
+    at: datetime
+    bytes: int
+    people: list[PersonGrowth]
+
+
+class GrowthTold(Schema):
+    """`growth` is null before there are two measurements within a week."""
+
+    growth: GrowthOut | None
 
 
 def entry_out(folder: str, one: Entry, owners: dict[int, User]) -> dict[str, Any]:

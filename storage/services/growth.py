@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 from datetime import date, datetime, timedelta
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef
@@ -87,3 +88,17 @@ def _between(first: Measure, last: Measure, rows: Iterable[Measure]) -> Growth:
             sign = 1 if row.day == last.day else -1
             by_uid[row.uid] = by_uid.get(row.uid, 0) + sign * (row.bytes or 0)
     return Growth(first.day, last.at, (last.bytes or 0) - (first.bytes or 0), by_uid)
+
+
+def told(project: Project) -> dict[str, Any] | None:
+    """The same as the API tells it, who grew most first."""
+    found = of(project)
+    if found is None:
+        return None
+    rows = project.memberships.filter(user__uid_number__in=found.by_uid).values_list(
+        "user__uid_number", "user__username"
+    )
+    logins = dict(rows)
+    ordered = sorted(found.by_uid.items(), key=lambda one: -one[1])
+    people = [{"uid": uid, "login": logins.get(uid), "bytes": more} for uid, more in ordered]
+    return {"since": found.since, "at": found.at, "bytes": found.more, "people": people}

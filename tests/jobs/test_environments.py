@@ -262,3 +262,14 @@ def test_the_api(bench: Bench, cluster: fake.Cluster, door: Door) -> None:
     assert api.post(f"{base}/{one['id']}/retire").status_code == 204
     assert Environment.objects.get().retired_at <= timezone.now()  # type: ignore[operator]
     assert api.post(f"{base}/{one['id']}/offer").status_code == 204
+
+
+def test_its_pages_ask_little(
+    bench: Bench, cluster: fake.Cluster, door: Door, django_assert_max_num_queries: Any
+) -> None:
+    row = ready(bench, cluster)
+    client, base = signed_in(bench.user), f"/projects/{bench.project.code}/environments"
+    for address in (base, f"{base}/{row.pk}", f"{base}/new", f"/jobs/new?project={bench.project.code}"):
+        client.get(address)
+        with django_assert_max_num_queries(8):
+            assert client.get(address).status_code == 200

@@ -531,6 +531,7 @@ API = [
     *api(FILES, "DELETE", "project_view", "job_submit", 204, query="path=f", scope="submit"),
     *api(f"{FILES}/entry", "GET", "project_view", "log_read", query="path=f"),
     *api(f"{FILES}/room", "GET", "project_view", "log_read"),
+    *api(f"{FILES}/growth", "GET", "project_view", "log_read"),
     *api(f"{FILES}/content", "GET", "project_view", "log_read", query="path=f"),
     *api(f"{FILES}/tar", "GET", "project_view", "log_read"),
     *api(

@@ -158,6 +158,7 @@ OPERATIONS = (
     "files",
     "file_entry",
     "files_room",
+    "files_growth",
     "file_content",
     "files_tar",
     "begin_upload",

@@ -14,6 +14,7 @@ from files.client import Room as Space
 from jobs.services import growing, people
 from storage.models import Measure
 from storage.services import growth
+from tests.api import caller
 from tests.factories import make_project
 from tests.files.door import ANA, BETO
 from tests.pages import signed_in
@@ -103,3 +104,15 @@ def test_the_page_says_since_when_how_much_and_who(room: Room) -> None:
     text = " ".join(client.get(PAGE, headers=EN).content.decode().split())
     assert "2.0 KB more than on" in text and f"belongs to {room.beto.name}: 2.0 KB" in text
     assert "Measured once a day, last" in text
+
+
+def test_the_api_tells_it(room: Room) -> None:
+    api = caller(room.ana)
+    assert api.get("/projects/ipe/files/growth").json() == {"growth": None}
+    kept(room, 5, census((ANA, 1000), (BETO, 10)))
+    kept(room, 0, census((ANA, 900), (BETO, 2048), (99999, 5)))
+    told = api.get("/projects/ipe/files/growth").json()["growth"]
+    assert told["bytes"] == 1943 and told["since"] == str(timezone.now().date() - timedelta(days=5))
+    assert [(one["login"], one["bytes"]) for one in told["people"]] == [
+        (room.beto.username, 2038), (None, 5), (room.ana.username, -100),
+    ]  # fmt: skip
