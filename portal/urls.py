@@ -5,6 +5,7 @@ from django.urls import URLPattern, URLResolver, include, path
 from jobs.views import (
     attention,
     cluster,
+    cluster_tables,
     dictionary,
     home,
     operating,
@@ -52,6 +53,8 @@ OPERATE = [
 ]
 CLUSTER = [
     path("", cluster.cluster, name="overview"),
+    path("nodes.csv", cluster_tables.nodes_csv, name="nodes_csv"),
+    path("queues.csv", cluster_tables.queues_csv, name="queues_csv"),
     path("nodes/<str:name>", operating.node, name="node"),
     path("nodes/<str:name>/<slug:change>", operating.change_node, name="change_node"),
     path("operate", operating.operate, name="operate"),

@@ -89,7 +89,7 @@ def cluster(request: SignedInRequest) -> HttpResponse:
     visible = {job.pk for job in running}
     lines = [Line(node, boxes.of_node(node, _cards(node), running, visible, request.user.pk)) for node in nodes]
     context = {
-        "lines": lines, "nodes": nodes, "queues": _queues(nodes), "running": running, "causes": _causes(nodes),
+        "lines": lines, "nodes": nodes, "queues": queues(nodes), "running": running, "causes": _causes(nodes),
         "outside": sum(box.kind == boxes.OUTSIDE for line in lines for box in line.boxes),
     }  # fmt: skip
     return render(request, "cluster/overview.html", context)
@@ -99,7 +99,7 @@ def _cards(node: Any) -> list[Gpu]:
     return [Gpu(node_name=node.name, **(card | {"seen_at": parse_datetime(card["seen_at"])})) for card in node.cards]
 
 
-def _queues(nodes: Iterable[Node]) -> list[Queue]:
+def queues(nodes: Iterable[Node]) -> list[Queue]:
     """What waits now, and how long jobs of the last day waited: one question."""
     now = timezone.now()
     waiting = Job.objects.filter(state=State.WAITING).open().order_by().values("partition")
