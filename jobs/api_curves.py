@@ -6,13 +6,19 @@ from typing import Any, Literal, cast
 from uuid import UUID
 
 from django.http import HttpRequest
-from ninja import Field, Router, Schema
+from ninja import Field, Query, Router, Schema
 
 from accounts.models import User
 from jobs.services import metrics, reading
 
 router = Router()
 Point = tuple[float, float, int]
+
+
+class OfTask(Schema):
+    """Of an array: which task."""
+
+    task: int | None = Field(None, ge=0, le=2**31 - 1)
 
 
 class CurveOut(Schema):
@@ -36,7 +42,7 @@ class CurvesOut(Schema):
 
 
 @router.get("/{uuid:pk}/curves", response=CurvesOut, operation_id="job_curves")
-def job_curves(request: HttpRequest, pk: UUID) -> dict[str, Any]:
-    """The numbers a job printed or wrote down: of its metrics file, else of its output."""
+def job_curves(request: HttpRequest, pk: UUID, of: Query[OfTask]) -> dict[str, Any]:
+    """The numbers a job printed or wrote down: of its metrics file, else of its output; of a task: of its output."""
     job = reading.fetch_to_take(request.user, pk)
-    return metrics.told(metrics.of(job=job, by=cast(User, request.user)))
+    return metrics.told(metrics.of(job=job, by=cast(User, request.user), task=of.task))

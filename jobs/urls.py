@@ -36,6 +36,7 @@ urlpatterns = [
     path("<uuid:pk>/tasks", tasks.act, name="tasks_act"),
     path("<uuid:pk>/tasks.csv", tasks.csv, name="tasks_csv"),
     path("<uuid:pk>/tasks/<int:number>", tasks.task, name="task"),
+    path("<uuid:pk>/tasks/<int:number>/curves", curves.of_task, name="task_curves"),
     path("<uuid:pk>/tasks/<int:number>/log", output.log, name="task_log"),
     path("<uuid:pk>/tasks/<int:number>/log/find", output.find, name="task_find"),
     path("<uuid:pk>/tasks/<int:number>/log/download", output.download, name="task_download"),

@@ -29,8 +29,13 @@ class Found:
     is_whole: bool = True
 
 
-def of(*, job: Job, by: User) -> Found:
-    """The first source that has any. Raises ReaderDown; the person may read the output (reading.fetch)."""
+def of(*, job: Job, by: User, task: int | None = None) -> Found:
+    """The first source that has any; of a task of an array its own output, for the files are all tasks'.
+
+    Raises ReaderDown; the person may read the output (reading.fetch).
+    """
+    if task is not None:
+        return _of_output(job, by, task)
     row = beside.tickets(job)
     for which, skip in ((beside.METRICS, 0), (beside.FOLDER, _written_before(job))):
         data = beside.read(row, which, limit=PIECE, offset=skip)
@@ -38,7 +43,7 @@ def of(*, job: Job, by: User) -> Found:
         if found:
             reading.note(job=job, by=by)
             return Found(found, "metrics", is_whole=len(data) < PIECE)
-    return _of_output(job, by)
+    return _of_output(job, by, None)
 
 
 def _written_before(job: Job) -> int:
@@ -47,10 +52,10 @@ def _written_before(job: Job) -> int:
     return int(said) if said.isdigit() else 0
 
 
-def _of_output(job: Job, by: User) -> Found:
+def _of_output(job: Job, by: User, task: int | None) -> Found:
     found, at, form = curves.Curves(), 0, pattern_of(job.project_id)
     while at < MOST:
-        chunk = reading.read(job=job, by=by, offset=at, limit=PIECE)
+        chunk = reading.read(job=job, by=by, offset=at, limit=PIECE, task=task)
         if not chunk.data:
             break
         whole = chunk.data if at + len(chunk.data) >= chunk.size else chunk.data[: chunk.data.rfind(b"\n") + 1]

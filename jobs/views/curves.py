@@ -10,6 +10,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
@@ -34,21 +35,31 @@ def part(request: SignedInRequest, pk: UUID) -> HttpResponse:
 
 @login_required
 @require_safe
+def of_task(request: SignedInRequest, pk: UUID, number: int) -> HttpResponse:
+    """The same of one task of an array, on its page."""
+    job = reading.fetch(request.user, pk)
+    context = {"job": job, "task": number, **_context(request, [job], number)}
+    return render(request, "jobs/_curves.html", context)
+
+
+@login_required
+@require_safe
 def together(request: SignedInRequest) -> HttpResponse:
     """Those of two jobs in one drawing each."""
     jobs = [reading.fetch(request.user, request.GET.get(name, "")) for name in ("a", "b")]
     return render(request, "jobs/_curves.html", _context(request, jobs))
 
 
-def _context(request: SignedInRequest, jobs: list[Job]) -> dict[str, Any]:
+def _context(request: SignedInRequest, jobs: list[Job], task: int | None = None) -> dict[str, Any]:
+    """What of them is drawn; a point of an output leads to its line."""
     try:
-        found = [(job, metrics.told(metrics.of(job=job, by=request.user))) for job in jobs]
+        found = [(job, metrics.told(metrics.of(job=job, by=request.user, task=task))) for job in jobs]
     except reading.ReaderDown:
         return {"down": True}
-    drawn = [
-        {"job": job.called, "url": job.get_absolute_url() if said["source"] == "output" else "", **said}
-        for job, said in found
-    ]
+    for job, said in found:
+        page = job.get_absolute_url() if task is None else reverse("jobs:task", args=[job.pk, task])
+        said["url"] = page if said["source"] == "output" else ""
+    drawn = [{"job": job.called, **said} for job, said in found]
     rights = gate.rights_to(jobs[0], request.user)
     return {
         "drawn": json.dumps(drawn), "rows": [(job, curve, said) for job, said in found for curve in said["curves"]],

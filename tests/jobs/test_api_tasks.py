@@ -108,4 +108,5 @@ def test_curves(bench: Bench, cluster: fake.Cluster, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(reading, "reader", lambda: Door(stdout=lines))
     told = who.get(f"/jobs/{one.pk}/curves").json()
     assert (told["source"], told["counted_by"]) == ("output", "step")
+    assert who.get(f"/jobs/{one.pk}/curves?task=1").json()["curves"] == []
     assert told["curves"][0]["name"] == "loss" and told["curves"][0]["points"] == [[1, 2, 3], [2, 0.5, 26]]

@@ -6,9 +6,10 @@ import pytest
 
 from audit.actions import Action
 from audit.models import AuditEvent
-from jobs.models import Handover, Job, MetricPattern
-from jobs.services import metrics, reading
+from jobs.models import Handover, Job, MetricPattern, Run
+from jobs.services import following, handing, metrics, reading
 from logs.client import ReaderDown
+from slurm import fake
 from tests.factories import make_member
 from tests.jobs.conftest import Bench
 from tests.jobs.log_door import Door
@@ -76,6 +77,22 @@ def test_the_projects_pattern(bench: Bench, job: Job, door: Doors) -> None:
     assert "2.5" in part(bench, job)
     event = AuditEvent.objects.get(action=Action.METRICS_CHANGED)
     assert event.detail["after"] == "epoch {epoch} loss {loss}"
+
+
+def test_of_a_task_its_own_output_with_links_to_its_lines(bench: Bench, cluster: fake.Cluster, door: Doors) -> None:
+    job = bench.submit(array="1-2")
+    handing.hand_over()
+    cluster.tick()
+    following.look_at_jobs(cluster.gateway(), bench.cluster)
+    Handover.objects.update(notes_ticket="notes")
+    Run.objects.filter(array_task=2).update(ticket="second")
+    door.files |= {"second:stdout": OUT, "notes:stderr": b'{"epoch": 1, "everybodys": 0.9}\n', "stdout": b""}
+    client, address = signed_in(bench.user), f"/jobs/{job.pk}/tasks/2"
+    page = client.get(f"{address}/curves", headers=EN).content.decode()
+    assert f'href="{address}#B26"' in page and "everybodys" not in page
+    assert f'hx-get="{address}/curves"' in client.get(address, headers=EN).content.decode()
+    empty = client.get(f"/jobs/{job.pk}/tasks/1/curves", headers=EN).content.decode()
+    assert "metric-curves" not in empty and "BANCADA_METRICS" not in empty
 
 
 def test_two_jobs_over_each_other(bench: Bench, job: Job, door: Doors) -> None:
