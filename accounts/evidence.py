@@ -23,11 +23,12 @@ def register() -> None:
 
 
 def open_at(asked: Asked) -> Exists:
-    """Whether the person of a row (`user`) was open then; whoever is older than these rows is as they are now."""
+    """Whether the person of a row (`user`) was open then. Who had no such row yet was as now, or open until closed."""
     rows = Standing.objects.filter(user=OuterRef("user"))
     then = rows.filter(Q(ends_at=None) | Q(ends_at__gt=asked.at), starts_at__lte=asked.at, is_open=True)
-    older = User.objects.filter(pk=OuterRef("user"), is_active=True).filter(
-        ~Exists(Standing.objects.filter(user=OuterRef("pk")))
+    known = Standing.objects.filter(user=OuterRef("pk"))
+    older = User.objects.filter(pk=OuterRef("user")).filter(
+        ~Exists(known.filter(starts_at__lte=asked.at)), Q(is_active=True) | Exists(known.filter(is_open=False))
     )
     return Exists(then) | Exists(older)  # type: ignore[return-value]
 

@@ -46,8 +46,12 @@ def permissions(asked: Asked, _rights: Rights) -> Iterator[Could]:
     """Who had a permission to use one then: their own, or as a member of a project that had one."""
     day = asked.at.astimezone(UTC).date()
     rows = Grant.objects.filter(Q(revoked_at=None) | Q(revoked_at__gt=asked.at), approved_at__lte=asked.at)
-    rows = rows.filter(starts_on__lte=day, ends_on__gte=day).select_related(
-        "dataset__project", "project", "user", "approved_by"
+    rows = (
+        rows.filter(starts_on__lte=day, ends_on__gte=day)
+        .filter(  # a retired one takes no use
+            Q(dataset__retired_at=None) | Q(dataset__retired_at__gt=asked.at)
+        )
+        .select_related("dataset__project", "project", "user", "approved_by")
     )
     for grant in _of_those_asked(rows, asked):
         for user in _holders(grant, asked):
@@ -72,7 +76,8 @@ def _holders(grant: Grant, asked: Asked) -> Iterator[User]:
         rows = Membership.objects.active(asked.at).filter(open_at(asked), project=grant.project_id)
         people = [row.user for row in rows.select_related("user").order_by("user__username")]
     else:
-        people = [grant.user] if grant.user else []
+        own = Grant.objects.filter(open_at(asked), pk=grant.pk).select_related("user")
+        people = [row.user for row in own if row.user]
     yield from (user for user in people if not asked.person or user.username == asked.person)
 
 
