@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db import transaction
+
 from access import gate
 from access.permissions import Permission
 from audit import trail
@@ -84,10 +86,11 @@ def _after(intent: Intent, job: Job, handover: Handover, before: JobRecord) -> N
         observe(handover, after)
     facts = {"before": before.reason or _states(before), "after": _states(after) if after else ""}
     if intent.kind == IntentKind.EXTEND:
-        minutes = int(intent.detail["minutes"])
-        facts = {"before": str(job.time_limit_minutes), "after": str(minutes)}
-        Job.objects.filter(pk=job.pk).update(time_limit_minutes=minutes)
-    _told(intent, job, before, How.DONE, **facts)
+        facts = {"before": str(job.time_limit_minutes), "after": str(intent.detail["minutes"])}
+    with transaction.atomic():  # what our row says, and what the trail says of it
+        if intent.kind == IntentKind.EXTEND:
+            Job.objects.filter(pk=job.pk).update(time_limit_minutes=int(intent.detail["minutes"]))
+        _told(intent, job, before, How.DONE, **facts)
 
 
 def _run_anew(handover: Handover) -> JobRecord | None:

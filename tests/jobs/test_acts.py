@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from django.utils import translation
+from django.utils import timezone, translation
 
 from access.roles import Role, SiteRole
 from audit.actions import Action
@@ -115,6 +115,28 @@ def test_an_administrator_changes_the_time_limit(bench: Bench, cluster: fake.Clu
     with pytest.raises(NotPossible, match="Only a cluster administrator"):
         acts.ask(job=job, act=Act.EXTEND, by=bench.user, minutes=90)
     acts.ask(job=job, act=Act.EXTEND, by=admin, minutes=90)
+    assert looked(bench, cluster, job).time_limit_minutes == 90
+    event = AuditEvent.objects.get(action=Action.JOB_CHANGED)
+    assert (event.detail["before"], event.detail["after"]) == ("60", "90")
+
+
+class Killed(BaseException):
+    """As the process dies: nothing of ours catches it."""
+
+
+def test_killed_before_the_event_the_row_says_nothing_new_and_the_next_try_tells_it_all(
+    bench: Bench, cluster: fake.Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def dies(*_: object) -> None:
+        raise Killed
+
+    job, admin = running(bench, cluster), make_user("admin-demo", site_role=SiteRole.OPERATOR)
+    acts.ask(job=job, act=Act.EXTEND, by=admin, minutes=90)
+    with monkeypatch.context() as here, pytest.raises(Killed):
+        here.setattr("audit.trail.insert", dies)
+        intents.carry_out()
+    assert Job.objects.get(pk=job.pk).time_limit_minutes == 60 and changed() == []
+    Intent.objects.filter(kind=IntentKind.EXTEND, done_at=None).update(next_try_at=timezone.now())
     assert looked(bench, cluster, job).time_limit_minutes == 90
     event = AuditEvent.objects.get(action=Action.JOB_CHANGED)
     assert (event.detail["before"], event.detail["after"]) == ("60", "90")
