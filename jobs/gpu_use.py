@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise as Text
 
 TOLD = 60.0  # seconds of a run below which its use says nothing
-NEVER = 2.0  # % of utilisation a card that did nothing may have
+NEVER = 2.0  # % of utilisation, and of the time, that a card that did nothing may have
 LITTLE, OFTEN_IDLE = 0.25, 0.5
 LONG_IDLE = 15 * 60.0  # seconds
 READ = 0.5  # share of a run that must have been read
@@ -35,8 +35,10 @@ class Card:
 
     @property
     def is_unused(self) -> bool:
-        """Whether it did nothing at all."""
-        return self.most is not None and self.most <= NEVER
+        """Whether it did next to nothing: a driver that starts, or whoever had it before, gives it a busy second."""
+        if self.most is None or self.mean is None or self.active_share is None:
+            return False
+        return self.most <= NEVER or (self.mean <= NEVER and 100 * self.active_share <= NEVER)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -109,9 +111,10 @@ def _unused(use: GpuUse) -> Text | None:
     if not unused:
         return None
     if len(unused) == use.asked:
-        return _("Its GPUs did nothing at all: ask for none, or look why the program does not find them.")
+        return _("Its GPUs did next to nothing: ask for none, or look why the program does not find them.")
     return format_lazy(
-        _("Of its {all} GPUs these did nothing: {names}. Ask for {n} next time, or let the program use all of them."),
+        _("Of its {all} GPUs these did next to nothing: {names}. Ask for {n} next time, or let the program use all of "
+          "them."),
         all=use.asked, names=", ".join(f"GPU {name}" for name in unused), n=use.asked - len(unused),
     )  # fmt: skip
 

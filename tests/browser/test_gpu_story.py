@@ -87,7 +87,7 @@ def test_gpus_are_live_idle_and_told_at_the_end_and_nobody_elses(person) -> None
     expect(davi.locator(".tabs")).to_contain_text("1 idle")
     until(davi, f"{path}?tab=gpus", "Next time", 150)
     report = davi.locator("#gpu-report")
-    expect(report).to_contain_text(re.compile(r"Of its 3 GPUs these did nothing: GPU \d\. Ask for 2 next time"))
+    expect(report).to_contain_text(re.compile(r"Of its 3 GPUs these did next to nothing: GPU \d\. Ask for 2 next time"))
     expect(davi.get_by_role("table")).to_contain_text("Longest idle")
 
 

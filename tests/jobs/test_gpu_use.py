@@ -40,6 +40,13 @@ def test_gpus_that_did_nothing_are_named_with_the_next_request() -> None:
     assert "GPU 1, GPU 2, GPU 3." in text and "Ask for 1 next time" in text and "Of its 4 GPUs" in text
 
 
+def test_a_busy_second_is_no_use() -> None:
+    blip = UNUSED | {"mean": 1.0, "most": 80.0, "active_share": 0.01}
+    (text,) = said(card(0), card(1, **blip))
+    assert "these did next to nothing: GPU 1." in text
+    assert "next to nothing" not in " ".join(said(card(0), card(1, **blip | {"active_share": 0.05, "mean": 4.0})))
+
+
 def test_all_unused() -> None:
     (text,) = said(card(0, **UNUSED), card(1, **UNUSED))
     assert "ask for none" in text
