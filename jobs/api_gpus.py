@@ -1,4 +1,4 @@
-"""The API of a job's GPUs: charts over time, and what is kept of it at the end."""
+"""The API of what a job's GPUs and nodes did: charts over time, and what is kept of its GPUs at the end."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from ninja import Field, Query, Router, Schema
 from access import gate
 from access.permissions import Permission
 from accounts.models import User
+from cluster.metrics import host_names
 from cluster.metrics.charts import POINTS, Band, Chart
+from cluster.metrics.hosts import missing
 from cluster.metrics.prometheus import Away
 from jobs.models import Job
-from jobs.services.gpus import showing
+from jobs.services.gpus import hosting, showing
 
 router = Router()
-UNITS = {"utilization": "%", "memory": "MiB", "power": "W", "temperature": "°C"}
+UNITS = {"utilization": "%", "memory": "MiB", "power": "W", "temperature": "°C"} | host_names.UNITS
 
 
 class Span(Schema):
@@ -62,6 +64,13 @@ class ChartOut(Schema):
     readings: list[ReadingOut]
 
 
+class UsageOut(ChartOut):
+    """A line a node (`gpu` is empty). `whole_node`: readings of all that runs there; `missing`: not measured there."""
+
+    whole_node: list[str]
+    missing: list[str]
+
+
 class SumOut(Schema):
     """One card over the whole run: % and MiB and W; null where nothing was read."""
 
@@ -99,6 +108,21 @@ def gpus(request: HttpRequest, pk: UUID, span: Query[Span]) -> dict[str, Any]:
     except Away:
         return _nothing("away")
     return _out(found) if found and found.cards else _nothing("none")
+
+
+@router.get("/{uuid:pk}/usage", response=UsageOut, operation_id="job_usage", url_name="job_usage")
+def usage(request: HttpRequest, pk: UUID, span: Query[Span]) -> dict[str, Any]:
+    """CPU, memory, pressure and I/O of the job on each of its nodes; storage and network of the whole nodes."""
+    job = gate.fetch(Job.objects.select_related("project").defer("script", "environment"), request.user,
+                     Permission.JOB_VIEW, pk=pk)  # fmt: skip
+    more: dict[str, Any] = {"whole_node": list(host_names.OF_NODE), "missing": []}
+    try:
+        found = hosting.charts(job=job, by=_person(request), start=span.start, points=span.points, task=span.task)
+    except Away:
+        return _nothing("away") | more
+    if found is None or not found.bands:
+        return _nothing("none") | more
+    return _out(found) | more | {"missing": missing(found)}
 
 
 def _person(request: HttpRequest) -> User:

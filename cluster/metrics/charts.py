@@ -89,16 +89,21 @@ def chart(
     source: Prometheus | None = None,
 ) -> Chart:
     """These readings of these cards. Raises Away."""
-    at_most = max(2, min(points, POINTS) // 2)
-    step = max(FINEST, math.ceil((where.end - where.start) / (at_most - 1)))
-    start = math.floor(where.start / step) * step
-    steps = max(1, math.floor((where.end - start) / step) + 1)
-    found = Chart(start, step, min(steps, at_most), list(cards), {})
+    found = steps_of(where, cards, points)
     if cards:
         with ThreadPoolExecutor(len(readings)) as several:
             bands = several.map(partial(_bands, found, source or need()), readings)
             found.bands = dict(zip(readings, bands, strict=True))
     return found
+
+
+def steps_of(where: Where, cards: Sequence[Card], points: int) -> Chart:
+    """An empty chart of this span, its steps as long as so many points allow."""
+    at_most = max(2, min(points, POINTS) // 2)
+    step = max(FINEST, math.ceil((where.end - where.start) / (at_most - 1)))
+    start = math.floor(where.start / step) * step
+    steps = max(1, math.floor((where.end - start) / step) + 1)
+    return Chart(start, step, min(steps, at_most), list(cards), {})
 
 
 def _bands(found: Chart, source: Prometheus, reading: str) -> list[Band]:
@@ -131,13 +136,14 @@ def _rows(found: Chart, source: Prometheus, expression: str, factor: float) -> R
     words = dialect()
     end = found.start + (found.steps - 1) * found.step
     lines = source.over(expression, found.start, end, found.step)
-    return {card_of(words, line.labels): _row(found, line, factor) for line in lines}
+    return {card_of(words, line.labels): place_values(found, line, factor) for line in lines}
 
 
-def _row(found: Chart, line: Line, factor: float) -> list[float | None]:
+def place_values(found: Chart, line: Line, factor: float, digits: int = 1) -> list[float | None]:
+    """A series' values, each in its step; None where there was nothing."""
     values: list[float | None] = [None] * found.steps
     for at, value in line.points:
         place = round((at - found.start) / found.step)
         if 0 <= place < found.steps and math.isfinite(value):
-            values[place] = round(value * factor, 1)
+            values[place] = round(value * factor, digits)
     return values

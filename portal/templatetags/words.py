@@ -50,6 +50,7 @@ def _curves() -> Words:
 def _gpus() -> Words:
     return {
         "gpu": _("GPU {name}"),
+        "node": _("Node {name}"),
         "utilization": _("Use"),
         "memory": _("Memory"),
         "power": _("Power"),
@@ -61,6 +62,31 @@ def _gpus() -> Words:
         "looking": _("Looking for the line of {time}…"),
         "line": _("{time}: line {n} of the output"),
         "no_line_then": _("No line of the output carries a time near {time}."),
+    } | _hosts()
+
+
+def _hosts() -> Words:
+    """Readings of a job's nodes beside the GPUs, and the table that says the same."""
+    return {
+        "cpu": _("CPUs in use"),
+        "job_memory": _("Memory without file cache"),
+        "pressure_cpu": _("Waited for CPUs"),
+        "pressure_memory": _("Waited for memory"),
+        "pressure_io": _("Waited for files"),
+        "read": _("Read by the job"),
+        "written": _("Written by the job"),
+        "storage_read": _("Read from shared storage, whole node"),
+        "storage_written": _("Written to shared storage, whole node"),
+        "received": _("Received from the network, whole node"),
+        "sent": _("Sent to the network, whole node"),
+        "no_hosts": _("No readings of this job's nodes: they have not come yet, or nothing measures them."),
+        "not_measured": _("Not measured on its nodes: {names}."),
+        "no_pressure": _("What processes waited for is measured where Slurm puts jobs into cgroups of version 2."),
+        "reading": _("Reading"),
+        "on_node": _("Node"),
+        "last": _("Last"),
+        "lowest": _("Lowest"),
+        "highest": _("Highest"),
     }
 
 

@@ -1,8 +1,10 @@
-// <gpu-chart data-url data-live>: what a job's GPUs did, four readings on one clock with one cross-hair. While the job
-// runs and the page is seen it asks every second for what is new. A click on a moment looks for the line of the output.
+// <gpu-chart data-url data-live data-of>: what a job's GPUs (or nodes) did, its readings on one clock with one cross-hair
+// through all charts of the run. While the job runs and the page is seen it asks every second for what is new. A click on
+// a moment looks for the line of the output.
 import uPlot from "../vendor/uplot.js";
 import { GpuData } from "./gpu-data.js";
 import { clock, legend, plot } from "./gpu-plot.js";
+import { absent, titles, twin } from "./host-words.js";
 import { say } from "./words.js";
 
 const EVERY = 1000;  // ms between two questions while the job runs
@@ -32,10 +34,18 @@ class GpuChart extends HTMLElement {
 
   pressed(button) {
     if (!button) return;
-    for (const other of this.querySelectorAll("button[data-span]")) other.setAttribute("aria-pressed", other === button);
-    this.span = Number(button.dataset.span);
+    const { span } = button.dataset;
+    for (const chart of document.querySelectorAll(`gpu-chart[data-start="${this.dataset.start}"]`)) chart.choose(span);
+  }
+
+  // All charts of a run show the same part of it.
+  choose(span) {
+    for (const other of this.querySelectorAll("button[data-span]")) other.setAttribute("aria-pressed", other.dataset.span === span);
+    this.span = Number(span);
     this.begin();
   }
+
+  get ofNodes() { return this.dataset.of === "nodes"; }
 
   begin() {
     this.data = new GpuData();
@@ -70,11 +80,12 @@ class GpuChart extends HTMLElement {
 
   take(answer) {
     if (answer.state !== "ok") {
-      if (!this.data.end) this.said(say(answer.state === "away" ? "away" : "none"));
+      if (!this.data.end) this.said(say(answer.state === "away" ? "away" : this.ofNodes ? "no_hosts" : "none"));
       else if (answer.state === "away") this.said(say("away"));
       return LATER;
     }
     this.data.add(answer, this.span);
+    if (this.ofNodes) absent(this.parts.absent, answer.missing);
     this.said(this.data.step > 1 ? say("step", { n: this.data.step }) : this.live ? say("live") : "");
     this.draw();
     return this.data.step > 1 ? LATER * 2 : EVERY;
@@ -93,7 +104,7 @@ class GpuChart extends HTMLElement {
     this.parts.plots.replaceChildren();
     const sync = uPlot.sync(`gpus-${this.dataset.start}`);
     const heard = { moved: () => this.show(), clicked: (at) => this.look(at) };
-    this.plots = this.data.readings.map((reading) => plot(uPlot, this.parts.plots, this.data, reading, sync, heard));
+    this.plots = this.data.readings.map((reading) => plot(uPlot, this.parts.plots, this.data, reading, sync, heard, this.ofNodes));
     this.drawn = shape;
   }
 
@@ -104,7 +115,10 @@ class GpuChart extends HTMLElement {
   // The legend says the readings under the cross-hair, else the last ones.
   show() {
     const place = this.plots?.[0]?.cursor.idx ?? null;
-    legend(this.parts.legend, this.data, place);
+    legend(this.parts.legend, this.data, place, !this.ofNodes);
+    if (!this.ofNodes) return;
+    titles(this.parts.plots, this.data, place);
+    twin(this.parts.twin, this.data);
   }
 
   said(text) { if (this.parts.said.textContent !== text) this.parts.said.textContent = text; }

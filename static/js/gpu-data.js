@@ -11,10 +11,11 @@ export class GpuData {
   get end() { return this.times.at(-1) ?? 0; }
 
   // What a drawing depends on beside the numbers.
-  get shape() { return `${this.step} ${this.cards.map((card) => card.node + card.gpu).join()} ${this.readings.length}`; }
+  get shape() { return `${this.step} ${this.cards.map((card) => card.node + card.gpu).join()} ${this.readings.map(({ name }) => name).join()}`; }
 
   add(answer, span) {
-    const same = this.step === answer.step && this.cards.length === answer.cards.length && this.step === 1;
+    const same = this.step === answer.step && this.step === 1
+      && this.cards.length === answer.cards.length && this.readings.length === answer.readings.length;
     if (!same) this.reset(answer);
     const from = same ? this.times.findIndex((time) => time >= answer.start) : 0;
     const kept = from < 0 ? this.times.length : from;

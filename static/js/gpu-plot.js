@@ -9,13 +9,14 @@ const numbers = new Intl.NumberFormat(lang, { maximumFractionDigits: 1 });
 
 const token = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-// MiB are shown as GB; the rest as it is.
+// MiB are shown as GB, what a job uses of CPUs and files with a decimal; the rest as it is.
 export function shownAs(unit, value) {
   if (value === null) return "–";
-  return unit === "MiB" ? `${numbers.format(value / 1024)} GB` : `${numbers.format(Math.round(value))} ${unit}`;
+  if (unit === "MiB") return value > 0 && value < 1000 ? `${numbers.format(Math.round(value))} MB` : `${numbers.format(value / 1024)} GB`;
+  return `${numbers.format(["CPU", "MiB/s"].includes(unit) ? value : Math.round(value))} ${unit}`;
 }
 
-export function plot(uPlot, place, data, reading, sync, heard) {
+export function plot(uPlot, place, data, reading, sync, heard, alone = false) {
   const box = document.createElement("div");
   const title = document.createElement("h3");
   title.textContent = say(reading.name);
@@ -23,14 +24,14 @@ export function plot(uPlot, place, data, reading, sync, heard) {
   root.className = "plot";
   box.append(title, root);
   place.append(box);
-  const chart = new uPlot(options(root, data, reading, sync, heard), data.columns(reading.name), root);
+  const chart = new uPlot(options(root, data, reading, sync, heard, alone), data.columns(reading.name), root);
   chart.over.addEventListener("click", () => heard.clicked(data.times[chart.cursor.idx]));
   return chart;
 }
 
-function options(root, data, reading, sync, heard) {
+function options(root, data, reading, sync, heard, alone) {
   const many = data.cards.length;
-  const last = reading === data.readings.at(-1);  // one clock for all, written under the last
+  const last = alone || reading === data.readings.at(-1);  // charts under one another have their clock under the last
   const lines = data.cards.map((_, card) => series(card, 1.5));
   const lows = data.step > 1 ? data.cards.map((_, card) => series(card, 0)) : [];
   return {
@@ -64,7 +65,8 @@ function axis(more) {
 
 // GB come in round numbers, not MiB.
 function steps(unit) {
-  return unit === "MiB" ? [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200].map((gb) => gb * 1024) : [1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000];
+  return unit === "MiB" ? [0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000].map((gb) => gb * 1024)
+    : [...unit === "%" || unit === "W" ? [] : [0.2, 0.5], 1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000, 2000, 5000, 10_000, 20_000];
 }
 
 // A moment in the site's time, as the rest of the page has it.
@@ -81,7 +83,7 @@ function times(ticks) {
 
 const SVG = "http://www.w3.org/2000/svg";
 
-export function legend(place, data, at) {
+export function legend(place, data, at, withReadings = true) {
   const when = at === null || at === undefined ? data.end : data.times[at];
   const time = document.createElement("span");
   time.textContent = clock(when);
@@ -89,7 +91,8 @@ export function legend(place, data, at) {
   place.replaceChildren(time, ...data.cards.map(({ node, gpu }, card) => {
     const entry = document.createElement("span");
     const words = data.readings.map(({ name, unit }) => shownAs(unit, data.at(name, card, at)));
-    entry.append(mark(card), `${say("gpu", { name: several ? `${node}:${gpu}` : gpu })}: ${words.join(" · ")}`);
+    const called = gpu ? say("gpu", { name: several ? `${node}:${gpu}` : gpu }) : say("node", { name: node });
+    entry.append(mark(card), withReadings ? `${called}: ${words.join(" · ")}` : called);
     return entry;
   }));
 }

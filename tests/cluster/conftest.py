@@ -46,7 +46,30 @@ def readings() -> Iterator[str]:
         yield f"# TYPE bancada_gpu:power:{way}1m gauge"
         for at in range(0, 3601, 60):
             yield f'bancada_gpu:power:{way}1m{{node="gpu01",gpu="0",uuid="u0"}} {value} {START + at}'
+    yield from _host_readings(times)
     yield "# EOF"
+
+
+def _host_readings(times: range) -> Iterator[str]:
+    """Job 77 keeps four CPUs of gpu01 busy and waits for them a quarter of the time; 78 is another's."""
+    gauges = {
+        "memory_bytes": ((77, "", 2 * 2**30), (78, "", 2**30)),
+        "pressure_ratio": ((77, ',resource="cpu"', 0.25),),
+    }
+    yield "# TYPE bancada_job_cpu_seconds counter"
+    for job, cpus in ((77, 4), (78, 1)):
+        for at in times:
+            yield f'bancada_job_cpu_seconds_total{{node="gpu01",slurm_job="{job}"}} {cpus * at} {START + at}'
+    for name, rows in gauges.items():
+        yield f"# TYPE bancada_job_{name} gauge"
+        for job, more, value in rows:
+            for at in times:
+                yield f'bancada_job_{name}{{node="gpu01",slurm_job="{job}"{more}}} {value} {START + at}'
+    yield "# TYPE bancada_network_bytes counter"
+    for device, speed in (("eth0", 2), ("ib0", 1)):
+        for at in times:
+            labels = f'node="gpu01",device="{device}",direction="received"'
+            yield f"bancada_network_bytes_total{{{labels}}} {speed * 2**20 * at} {START + at}"
 
 
 @pytest.fixture(scope="session")

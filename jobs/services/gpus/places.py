@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from django.utils import timezone
 
 from cluster.metrics.charts import Where
@@ -11,17 +9,27 @@ from jobs.models import Job, Run
 from slurm.text import hosts
 
 
-def where(job: Job, now: datetime | None = None) -> Where | None:
+def where(job: Job) -> Where | None:
     """Its number, nodes and span (unix seconds); None before it started, and for what runs without GPUs."""
-    if job.slurm_job_id is None or job.started_at is None or not job.node_list or not (job.gpus or job.allocated_gpus):
+    return hosts_of(job) if job.gpus or job.allocated_gpus else None
+
+
+def hosts_of(job: Job) -> Where | None:
+    """The same, with GPUs or without."""
+    if job.slurm_job_id is None or job.started_at is None or not job.node_list:
         return None
-    end = job.ended_at or now or timezone.now()
+    end = job.ended_at or timezone.now()
     return Where(job.slurm_job_id, tuple(hosts(job.node_list)), job.started_at.timestamp(), end.timestamp())
 
 
 def of_task(run: Run) -> Where | None:
     """The same of one task of an array, which nodes know by a number of its own."""
-    if run.own_id is None or run.started_at is None or not run.node_list or not run.gpus:
+    return hosts_of_task(run) if run.gpus else None
+
+
+def hosts_of_task(run: Run) -> Where | None:
+    """The same, with GPUs or without."""
+    if run.own_id is None or run.started_at is None or not run.node_list:
         return None
     end = run.ended_at or timezone.now()
     return Where(run.own_id, tuple(hosts(run.node_list)), run.started_at.timestamp(), end.timestamp())

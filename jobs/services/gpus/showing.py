@@ -134,21 +134,25 @@ def charts(
     started. Raises cluster.metrics.prometheus.Away.
     """
     run = None if task is None else last_run(job, task)
-    place, ended = (where(job), job.ended_at) if task is None else (_of(run), run and run.ended_at)
+    place, ended = (where(job), job.ended_at) if task is None else _of(run)
     if place is None:
         return None
-    begin = place.start if ended else max(place.start, place.end - LIVE)
     note(job=job, by=by)
-    begin = min(max(place.start, begin if start is None else start), place.end)
-    whole = dataclasses.replace(place, start=begin)
+    whole = part(place, start, is_over=ended is not None)
     cards = _cards_of(place, ended is not None)
     if ended:
         return chart(whole, cards, points=points)
-    return _shared(whole.job, whole.nodes, round(begin), cards, points, int(time.time() / SHARED))
+    return _shared(whole.job, whole.nodes, round(whole.start), cards, points, int(time.time() / SHARED))
 
 
-def _of(run: Run | None) -> Where | None:
-    return of_task(run) if run else None
+def _of(run: Run | None) -> tuple[Where | None, datetime | None]:
+    return (of_task(run), run.ended_at) if run else (None, None)
+
+
+def part(place: Where, start: float | None, *, is_over: bool) -> Where:
+    """From `start` on, within the run; without it all of what is over, and the last ten minutes of what runs."""
+    begin = place.start if is_over else max(place.start, place.end - LIVE)
+    return dataclasses.replace(place, start=min(max(place.start, begin if start is None else start), place.end))
 
 
 def running(job: Job, run: Run) -> list[Line]:
