@@ -41,7 +41,7 @@ function options(root, data, reading, sync, heard, alone) {
     series: [{}, ...lines, ...lows],
     bands: lows.map((_, card) => ({ series: [card + 1, card + 1 + many], fill: `${token(COLOURS[card % 8])}2e` })),
     axes: [axis({ space: 80, size: last ? 32 : 6, values: (_, ticks) => (last ? times(ticks) : []) }),
-      axis({ size: 58, incrs: steps(reading.unit), values: (_, ticks) => ticks.map((tick) => shownAs(reading.unit, tick)) })],
+      axis({ size: reading.unit === "MiB/s" ? 76 : 58, incrs: steps(reading.unit), values: (_, ticks) => ticks.map((tick) => shownAs(reading.unit, tick)) })],
     hooks: { setCursor: [heard.moved] },
   };
 }
