@@ -37,7 +37,6 @@ def may(user: User, permission: Permission) -> None:
 
 def _needs(permission: Permission) -> Any:
     def kept(view: Any) -> Any:
-        @login_required
         @wraps(view)
         def checked(request: SignedInRequest, *args: Any, **kwargs: Any) -> HttpResponse:
             may(request.user, permission)
@@ -62,6 +61,7 @@ def _crumbs(row: SecurityIncident | None = None) -> list[tuple[str, str]]:
     return [*way, (reverse("incidents:one", args=[row.pk]), row.title)] if row else way
 
 
+@login_required
 @require_GET
 @_needs(Permission.INCIDENT_VIEW)
 def register(request: SignedInRequest) -> HttpResponse:
@@ -72,6 +72,7 @@ def register(request: SignedInRequest) -> HttpResponse:
     return render(request, "datasets/incidents.html", context)
 
 
+@login_required
 @require_GET
 @_needs(Permission.INCIDENT_VIEW)
 def register_csv(request: SignedInRequest) -> StreamingHttpResponse:
@@ -79,6 +80,7 @@ def register_csv(request: SignedInRequest) -> StreamingHttpResponse:
     return reports.incidents_csv(request.user)
 
 
+@login_required
 @require_GET
 @_needs(Permission.INCIDENT_VIEW)
 def one(request: SignedInRequest, pk: str) -> HttpResponse:
@@ -91,6 +93,7 @@ def one(request: SignedInRequest, pk: str) -> HttpResponse:
     return render(request, "datasets/incident.html", context)
 
 
+@login_required
 @require_http_methods(FORM)
 @_needs(Permission.INCIDENT_MANAGE)
 def add(request: SignedInRequest) -> HttpResponse:
@@ -104,6 +107,7 @@ def add(request: SignedInRequest) -> HttpResponse:
     return form_page(request, form, title=title, act=_("Enter it in the register"), crumbs=_crumbs())
 
 
+@login_required
 @require_http_methods(FORM)
 @_needs(Permission.INCIDENT_MANAGE)
 def change(request: SignedInRequest, pk: str) -> HttpResponse:
@@ -119,6 +123,7 @@ def change(request: SignedInRequest, pk: str) -> HttpResponse:
     return form_page(request, form, title=title, act=_("Keep the changes"), crumbs=_crumbs(row))
 
 
+@login_required
 @require_http_methods(FORM)
 @_needs(Permission.INCIDENT_MANAGE)
 def notify(request: SignedInRequest, pk: str) -> HttpResponse:
@@ -133,6 +138,7 @@ def notify(request: SignedInRequest, pk: str) -> HttpResponse:
     return form_page(request, form, title=_("A notice was given"), act=_("Write it down"), crumbs=_crumbs(row))
 
 
+@login_required
 @require_POST
 @_needs(Permission.INCIDENT_MANAGE)
 def close(request: SignedInRequest, pk: str) -> HttpResponse:

@@ -32,7 +32,7 @@ VOLATILE = re.compile(
     rb"""nonce[=-]["']?[^"' ]*|[A-Za-z0-9]{64}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"""
     rb"""|\d+ (?:s|min) ago"""
 )
-LITERALS = re.compile(r"'(?:[^']|'')*'(?:::\w+)?|\b\d+\b")
+LITERALS = re.compile(r"'(?:[^']|'')*'(?:::\w+)?|\b\d+\b|_django_curs_\w+")
 
 
 @dataclasses.dataclass(frozen=True)

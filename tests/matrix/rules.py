@@ -96,7 +96,8 @@ def has_a_project(person: str, _place: str) -> int | None:
 
 def another_owns_it(person: str, place: str) -> int | None:
     """What its owner alone may do: those who may end it may not."""
-    return 403 if place == "own" and person in ("manager", "pi", "operator") else None
+    may_end = {"own": ("manager", "pi", "operator"), "beside": ("operator",), "other": ("operator", "other_pi")}
+    return 403 if person in may_end.get(place, ()) else None
 
 
 def asked_for_it(person: str, place: str) -> int | None:

@@ -101,7 +101,8 @@ def _wrong(world: World, rule: Rule, person: str, place: str, call: Call, answer
     leaked = world.canaries.leaked(person, answer.whole, call.sent)
     if leaked:
         yield f"LEAK of {', '.join(sorted(leaked))}"
-    if FULL and answer.status in (403, 404) and rule.see not in (ANYBODY, MINE) and not _is_recorded(answer):
+    refused = answer.status in (403, 404) and answer.status != rule.ok
+    if FULL and refused and rule.see not in (ANYBODY, MINE) and not _is_recorded(answer):
         yield "a refusal that is not recorded"
 
 
