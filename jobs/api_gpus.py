@@ -64,7 +64,7 @@ class ChartOut(Schema):
     readings: list[ReadingOut]
 
 
-class UsageOut(ChartOut):
+class HostUsageOut(ChartOut):
     """A line a node (`gpu` is empty). `whole_node`: readings of all that runs there; `missing`: not measured there."""
 
     whole_node: list[str]
@@ -110,7 +110,7 @@ def gpus(request: HttpRequest, pk: UUID, span: Query[Span]) -> dict[str, Any]:
     return _out(found) if found and found.cards else _nothing("none")
 
 
-@router.get("/{uuid:pk}/usage", response=UsageOut, operation_id="job_usage", url_name="job_usage")
+@router.get("/{uuid:pk}/usage", response=HostUsageOut, operation_id="job_usage", url_name="job_usage")
 def usage(request: HttpRequest, pk: UUID, span: Query[Span]) -> dict[str, Any]:
     """CPU, memory, pressure and I/O of the job on each of its nodes; storage and network of the whole nodes."""
     job = gate.fetch(Job.objects.select_related("project").defer("script", "environment"), request.user,
