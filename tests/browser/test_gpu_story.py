@@ -73,14 +73,20 @@ def test_gpus_are_live_idle_and_told_at_the_end_and_nobody_elses(person) -> None
     path = submit(davi, name="gpus", script=WORK.format(scene="busy idle throttled", seconds=90), gpus=3)
     until(davi, path, r"(?s)GPU \d.*GPU \d.*GPU \d", 60)
     davi.goto(address(f"{path}?tab=gpus"))
-    legend = davi.locator("[data-part=legend]")
+    chart, nodes = davi.locator("gpu-chart").first, davi.locator("gpu-chart[data-of=nodes]")
+    legend = chart.locator("[data-part=legend]")
     busy_then_idle = re.compile(r"GPU \d: [5-9]\d.*GPU \d: 0 %", re.DOTALL)  # whichever cards Slurm gave it
     expect(legend).to_contain_text(busy_then_idle, timeout=20_000)
-    expect(davi.locator("[data-part=said]")).to_have_text("Live, a reading every second.")
+    expect(chart.locator("[data-part=said]")).to_have_text("Live, a reading every second.")
     first = legend.inner_text()
     expect(legend).not_to_have_text(first, timeout=20_000)
-    expect(davi.locator(".plot canvas")).to_have_count(4)
+    expect(chart.locator(".plot canvas")).to_have_count(4)
+    expect(nodes).to_contain_text(
+        re.compile(r"CPUs in use \d.*Memory without file cache \d", re.DOTALL), timeout=20_000
+    )
     _the_moment(davi)
+    nodes.get_by_text("The same as a table").click()
+    expect(nodes.get_by_role("row")).not_to_have_count(1)
     _nobody_elses(person("gabi"), path)
     _idle_long_ago(davi, path)
     expect(davi.locator("#job-gpus")).to_contain_text("hot")
