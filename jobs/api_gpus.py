@@ -101,8 +101,7 @@ class SummaryOut(Schema):
 @router.get("/{uuid:pk}/gpus", response=ChartOut, operation_id="job_gpus", url_name="job_gpus")
 def gpus(request: HttpRequest, pk: UUID, span: Query[Span]) -> dict[str, Any]:
     """What the job's GPUs did: utilization, memory, power, temperature, each with its least and most a step."""
-    job = gate.fetch(Job.objects.select_related("project").defer("script", "environment"), request.user,
-                     Permission.JOB_VIEW, pk=pk)  # fmt: skip
+    job = _job(request, pk)
     try:
         found = showing.charts(job=job, by=_person(request), start=span.start, points=span.points, task=span.task)
     except Away:
@@ -113,8 +112,7 @@ def gpus(request: HttpRequest, pk: UUID, span: Query[Span]) -> dict[str, Any]:
 @router.get("/{uuid:pk}/usage", response=HostUsageOut, operation_id="job_usage", url_name="job_usage")
 def usage(request: HttpRequest, pk: UUID, span: Query[Span]) -> dict[str, Any]:
     """CPU, memory, pressure and I/O of the job on each of its nodes; storage and network of the whole nodes."""
-    job = gate.fetch(Job.objects.select_related("project").defer("script", "environment"), request.user,
-                     Permission.JOB_VIEW, pk=pk)  # fmt: skip
+    job = _job(request, pk)
     more: dict[str, Any] = {"whole_node": list(host_names.OF_NODE), "missing": []}
     try:
         found = hosting.charts(job=job, by=_person(request), start=span.start, points=span.points, task=span.task)
@@ -123,6 +121,11 @@ def usage(request: HttpRequest, pk: UUID, span: Query[Span]) -> dict[str, Any]:
     if found is None or not found.bands:
         return _nothing("none") | more
     return _out(found) | more | {"missing": missing(found)}
+
+
+def _job(request: HttpRequest, pk: UUID) -> Job:
+    rows = Job.objects.select_related("project").defer("script", "environment")
+    return gate.fetch(rows, request.user, Permission.JOB_VIEW, pk=pk)
 
 
 def _person(request: HttpRequest) -> User:
@@ -151,8 +154,7 @@ def _band(place: int, band: Band) -> dict[str, Any]:
 @router.get("/{uuid:pk}/gpus/summary", response=SummaryOut, operation_id="job_gpu_summary")
 def summary(request: HttpRequest, pk: UUID) -> dict[str, Any]:
     """What is kept of the GPUs of a job that is over, for ever."""
-    job = gate.fetch(Job.objects.select_related("project").defer("script", "environment"), request.user,
-                     Permission.JOB_VIEW, pk=pk)  # fmt: skip
+    job = _job(request, pk)
     kept = showing.SUMMARY.first(job=job.pk)
     if kept is None:
         return {"kept": False, "seconds": 0, "gpu_hours": 0, "active_hours": None, "cards": [], "advice": []}

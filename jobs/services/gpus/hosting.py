@@ -9,7 +9,7 @@ from accounts.models import User
 from cluster.metrics.charts import Chart, Where
 from cluster.metrics.hosts import host_chart
 from jobs.models import Job
-from jobs.services.gpus.places import hosts_of, hosts_of_task, last_run
+from jobs.services.gpus.places import held
 from jobs.services.gpus.showing import SHARED, note, part
 
 
@@ -17,9 +17,7 @@ def charts(
     *, job: Job, by: User, start: float | None = None, points: int = 1000, task: int | None = None
 ) -> Chart | None:
     """Of a job the gate has let `by` see, or of a task of its array; else as `showing.charts`. Raises Away."""
-    run = None if task is None else last_run(job, task)
-    place = hosts_of(job) if task is None else hosts_of_task(run) if run else None
-    ended = job.ended_at if task is None else run.ended_at if run else None
+    place, ended = held(job, task, without_gpus=True)
     if place is None:
         return None
     note(job=job, by=by)

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from django.utils import timezone
 
 from cluster.metrics.charts import Where
 from jobs.models import Job, Run
 from slurm.text import hosts
+
+
+def held(job: Job, task: int | None, *, without_gpus: bool = False) -> tuple[Where | None, datetime | None]:
+    """Where a job, or a task of its array, ran, and when it ended; None where it did not start, or held no GPU."""
+    if task is None:
+        return hosts_of(job) if without_gpus else where(job), job.ended_at
+    run = last_run(job, task)
+    if run is None:
+        return None, None
+    return hosts_of_task(run) if without_gpus else of_task(run), run.ended_at
 
 
 def where(job: Job) -> Where | None:

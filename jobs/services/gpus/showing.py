@@ -28,7 +28,7 @@ from cluster.models import Gpu
 from cluster.models.gpus import RECENT
 from jobs import gpu_use
 from jobs.models import GpuSummary, Job, Run
-from jobs.services.gpus.places import last_run, of_task, where
+from jobs.services.gpus.places import held
 from slurm.text import hosts
 
 if TYPE_CHECKING:
@@ -133,8 +133,7 @@ def charts(
     From `start` (unix seconds) on, else the last ten minutes of a run and all of what is over. None where it has not
     started. Raises cluster.metrics.prometheus.Away.
     """
-    run = None if task is None else last_run(job, task)
-    place, ended = (where(job), job.ended_at) if task is None else _of(run)
+    place, ended = held(job, task)
     if place is None:
         return None
     note(job=job, by=by)
@@ -143,10 +142,6 @@ def charts(
     if ended:
         return chart(whole, cards, points=points)
     return _shared(whole.job, whole.nodes, round(whole.start), cards, points, int(time.time() / SHARED))
-
-
-def _of(run: Run | None) -> tuple[Where | None, datetime | None]:
-    return (of_task(run), run.ended_at) if run else (None, None)
 
 
 def part(place: Where, start: float | None, *, is_over: bool) -> Where:
