@@ -8,6 +8,7 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.db import ProgrammingError, transaction
 from django.db.models import Model
+from django.utils import translation
 
 from access import gate
 from access.errors import NotFound, Refused
@@ -99,7 +100,7 @@ def test_a_retired_preset_is_not_offered_and_says_so(bench: Bench) -> None:
     services.retire(preset=bench.site.preset, by=bench.operator)
     assert AuditEvent.objects.filter(action=Action.PRESET_RETIRED).count() == 1
     assert [row.code for row in offered(bench.project)] == ["ours"]
-    with pytest.raises(services.NoPreset, match="retired"):
+    with translation.override("en"), pytest.raises(services.NoPreset, match="retired"):
         services.find("single@1", project=bench.project)
     services.offer_again(preset=bench.site.preset, by=bench.operator)
     assert [row.code for row in offered(bench.project)] == ["ours", "single"]
