@@ -15,7 +15,6 @@ from access.typed import Text
 from accounts.models import User
 from jobs.services import environments
 from presets.models import Environment
-from presets.services import environments as kept
 from projects.models import Project
 
 router = Router()
@@ -111,8 +110,7 @@ def rebuild(request: HttpRequest, code: str, pk: UUID) -> Status[dict[str, Any]]
 def retire(request: HttpRequest, code: str, pk: UUID) -> Status[None]:
     """It is no longer offered, and who names it is warned."""
     row = _fetch(request, code, pk, Permission.PROJECT_VIEW)
-    environments.may_retire(row, by=_me(request))
-    kept.retire(environment=row, by=_me(request))
+    environments.retire(environment=row, by=_me(request))
     return Status(204, None)
 
 
@@ -120,8 +118,7 @@ def retire(request: HttpRequest, code: str, pk: UUID) -> Status[None]:
 def offer(request: HttpRequest, code: str, pk: UUID) -> Status[None]:
     """It is offered again."""
     row = _fetch(request, code, pk, Permission.PROJECT_VIEW)
-    environments.may_retire(row, by=_me(request))
-    kept.offer_again(environment=row, by=_me(request))
+    environments.offer_again(environment=row, by=_me(request))
     return Status(204, None)
 
 

@@ -14,7 +14,7 @@ ADDRESS = re.compile(
     r"(?P<address>(?P<scheme>https?|ssh)://(?:git@)?[A-Za-z0-9][A-Za-z0-9.-]{0,200}(?::[0-9]{1,5})?"
     r"(?:/[A-Za-z0-9_~][A-Za-z0-9_.~+-]{0,100}){1,12})@(?P<commit>[0-9a-f]{40})"
 )
-RUNS = "runs"
+RUNS = "runs"  # the folder in the project's where each job that brings something has one of its own
 PREFIX = re.compile(r"(https?|ssh)://(git@)?[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?/([A-Za-z0-9_.~+-]+/)*")
 
 

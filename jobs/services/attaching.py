@@ -15,6 +15,7 @@ from access.ids import uuid7
 from accounts.models import User
 from files.answers import Refused
 from jobs import specs
+from jobs.code import RUNS
 from jobs.models import Job
 from jobs.services import asking, pace
 from projects.models import Project
@@ -22,7 +23,6 @@ from quotas.models import Allocation
 from storage.services import bringing
 from storage.services.bringing import Sent
 
-RUNS = "runs"  # the folder in the project's where each such job has one of its own
 PATIENCE, LOOK = 10.0, 0.2  # seconds for the same request, sent a moment ago, to be done; and between two looks
 
 

@@ -128,6 +128,18 @@ def may_retire(environment: Environment, *, by: User) -> None:
         raise NotTheirs(Permission.PRESET_MANAGE, Environment._meta.label_lower, {"pk": environment.pk})
 
 
+def retire(*, environment: Environment, by: User) -> None:
+    """It is no longer offered. Raises what `may_retire` does."""
+    may_retire(environment, by=by)
+    environments.retire(environment=environment, by=by)
+
+
+def offer_again(*, environment: Environment, by: User) -> None:
+    """It is offered again. Raises what `may_retire` does."""
+    may_retire(environment, by=by)
+    environments.offer_again(environment=environment, by=by)
+
+
 def delete(*, environment: Environment, by: User) -> None:
     """Remove its files, as the person they belong to. Raises access.errors.Refused, NotNow, and what
     the files' door does."""

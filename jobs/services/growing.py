@@ -16,11 +16,10 @@ from files.client import Census, Door, DoorDown
 from files.tickets import BadTicket
 from jobs.services import file_tickets, people
 from projects.models import Membership, Project
-from storage.services import growth
+from storage.services import growth, space
 
 log = structlog.get_logger(__name__)
 PATIENCE = 8.0  # seconds for one folder: the walk itself ends after five, and jobs wait for this worker
-WEEK = 7 * 24 * 3600
 AS_MOST = 3  # people tried
 
 
@@ -41,7 +40,7 @@ def _census(project: Project) -> Census | None:
     for user in _people(project):
         try:
             with Door(settings.FILES_SOCKET, _pass(project, user), timeout=PATIENCE) as door:
-                return door.census(since=int(time.time()) - WEEK)
+                return door.census(since=int(time.time()) - space.WEEK)
         except (people.MayNot, BadTicket, Refused, DoorDown) as error:
             log.info("a folder is not measured", project=project.code, why=str(error) or type(error).__name__)
     return None

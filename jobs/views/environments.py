@@ -18,7 +18,6 @@ from jobs.forms_environment import EnvironmentForm
 from jobs.services import NotNow, TooFast, environments
 from jobs.specs import BadSpec
 from presets.models import Environment
-from presets.services import environments as kept
 from projects.models import Project
 from quotas.services import OverAllocation
 from storage import words
@@ -108,8 +107,7 @@ def rebuild(request: SignedInRequest, code: str, pk: str) -> HttpResponse:
 def retire(request: SignedInRequest, code: str, pk: str) -> HttpResponse:
     """It is no longer offered."""
     row = _fetch(request, code, pk, Permission.PROJECT_VIEW)
-    environments.may_retire(row, by=request.user)
-    kept.retire(environment=row, by=request.user)
+    environments.retire(environment=row, by=request.user)
     messages.success(request, _("Retired. Whoever names it is warned."))
     return redirect("environments:detail", code, pk)
 
@@ -119,8 +117,7 @@ def retire(request: SignedInRequest, code: str, pk: str) -> HttpResponse:
 def offer(request: SignedInRequest, code: str, pk: str) -> HttpResponse:
     """It is offered again."""
     row = _fetch(request, code, pk, Permission.PROJECT_VIEW)
-    environments.may_retire(row, by=request.user)
-    kept.offer_again(environment=row, by=request.user)
+    environments.offer_again(environment=row, by=request.user)
     messages.success(request, _("Offered again."))
     return redirect("environments:detail", code, pk)
 

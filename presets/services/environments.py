@@ -153,6 +153,6 @@ def _is_number(text: str) -> bool:
 
 def offered_software(project: Project) -> Sequence[Environment | Software]:
     """What a request of the project may name: its own environments, then the site's."""
-    own = Environment.objects.there().filter(project=project, retired_at=None).select_related("project").order_by()
+    own = Environment.objects.there().filter(project=project, retired_at=None).select_related("project")
     own = own.defer("lock", "text").order_by("name", "-number")
     return [*own[:MOST_OFFERED], *Software.objects.filter(retired_at=None)[:MOST_OFFERED]]
