@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.browser.fake_log import Serving
+from tests.browser.portal import sign_in
 
 CHROMIUM = "/usr/bin/chromium"
 QUIET = "--no-sandbox --disable-gpu --disable-quic --disable-background-networking --disable-component-update --disable-sync"
@@ -34,6 +36,23 @@ def page(browser: Browser) -> Iterator[Page]:
     yield opened
     context.close()
     assert not wrong, wrong
+
+
+@pytest.fixture
+def person(browser: Browser) -> Iterator[Callable[..., Page]]:
+    """Opens a page of a new browser context, signed in."""
+    opened = []
+
+    def open_as(user: str, **options: Any) -> Page:
+        context = browser.new_context(viewport={"width": 1440, "height": 900}, locale="en-US", **options)
+        opened.append(context)
+        page = context.new_page()
+        sign_in(page, user)
+        return page
+
+    yield open_as
+    for context in opened:
+        context.close()
 
 
 @pytest.fixture

@@ -4,31 +4,13 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.browser.portal import address, sign_in, submit
+from tests.browser.portal import address, submit
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(240)]
-
-
-@pytest.fixture
-def person(browser: Browser) -> Iterator[object]:
-    """Opens a page of a new browser context, signed in."""
-    opened = []
-
-    def open_as(user: str) -> Page:
-        context = browser.new_context(viewport={"width": 1440, "height": 900}, locale="en-US")
-        opened.append(context)
-        page = context.new_page()
-        sign_in(page, user)
-        return page
-
-    yield open_as
-    for context in opened:
-        context.close()
 
 
 def register(page: Page, code: str) -> None:

@@ -8,14 +8,13 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.browser.portal import ROOT, address, sign_in
+from tests.browser.portal import ROOT, address
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(240)]
 
@@ -54,23 +53,6 @@ DROP = """([selector, files]) => {
   const target = document.querySelector(selector);
   for (const type of ["dragenter", "dragover", "drop"]) target.dispatchEvent(drop(type));
 }"""
-
-
-@pytest.fixture
-def person(browser: Browser) -> Iterator[Any]:
-    """Opens a page of a new browser context, signed in."""
-    opened = []
-
-    def open_as(user: str, **options: Any) -> Page:
-        context = browser.new_context(viewport={"width": 1440, "height": 900}, locale="en-US", **options)
-        opened.append(context)
-        page = context.new_page()
-        sign_in(page, user)
-        return page
-
-    yield open_as
-    for context in opened:
-        context.close()
 
 
 def fill(page: Page, name: str) -> None:

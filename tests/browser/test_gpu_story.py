@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 import subprocess
 import time
-from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.browser.portal import ROOT, address, card, sign_in, submit
+from tests.browser.portal import ROOT, address, card, submit
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
@@ -18,23 +17,6 @@ WORK = """#!/bin/bash
 echo "{scene}" > /srv/var/run/scenes/$SLURM_JOB_ID
 for n in $(seq 1 {seconds}); do echo "$(date -u +%H:%M:%S) step $n"; sleep 1; done
 """
-
-
-@pytest.fixture
-def person(browser: Browser) -> Iterator[object]:
-    """Opens a page of a new browser context, signed in."""
-    opened = []
-
-    def open_as(user: str) -> Page:
-        context = browser.new_context(viewport={"width": 1440, "height": 900}, locale="en-US")
-        opened.append(context)
-        page = context.new_page()
-        sign_in(page, user)
-        return page
-
-    yield open_as
-    for context in opened:
-        context.close()
 
 
 def in_database(statement: str) -> None:
