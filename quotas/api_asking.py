@@ -12,6 +12,7 @@ from access.typed import Day, Text
 from projects.api_schemas import Asking
 from quotas.api_schemas import UNSAID, Amount, ByType, KindName, Limit
 from quotas.models import Allocation, AllocationRequest, FundingSource
+from quotas.outside_queue import Part as Beyond
 from quotas.reports import Part
 
 NO_LIMIT = "Amounts to be limited no more, e.g. gpu_minutes, or of one GPU type gpus_by_type__a100."
@@ -70,12 +71,29 @@ class ByMonth(PartOut):
     gpu_type: str
 
 
+class OutsidePerson(Schema):
+    """One user of GPUs outside the queue; `login` is empty where nobody we know has the number."""
+
+    uid: int | None
+    login: str
+    hours: float
+    nodes: list[str]
+
+
+class OutsideQueueOut(Schema):
+    """GPU-hours of the whole site that no Slurm job used; `people` is for cluster administrators, else null."""
+
+    hours: float
+    people: list[OutsidePerson] | None
+
+
 class UsageOut(Schema):
-    """What was used, in two tables."""
+    """What was used, in two tables; beside them what no job used meanwhile: null where nobody measures the GPUs."""
 
     people: list[ByPerson]
     months: list[ByMonth]
     as_of: datetime | None
+    outside_queue: OutsideQueueOut | None
 
 
 class RequestIn(Asking):
@@ -171,8 +189,8 @@ class RequestDetail(RequestOut):
     comments: list[CommentOut]
 
 
-def usage_out(people: list[Part], months: Any) -> dict[str, Any]:
-    """Both tables."""
+def usage_out(people: list[Part], months: Any, beyond: Beyond | None) -> dict[str, Any]:
+    """The tables."""
 
     def plain(one: Part) -> dict[str, Any]:
         return {"gpu_hours": one.gpu_hours, "cpu_hours": one.cpu_hours, "jobs": one.jobs}
@@ -184,6 +202,7 @@ def usage_out(people: list[Part], months: Any) -> dict[str, Any]:
         "people": [person(one) for one in people],
         "months": [plain(one) | {"month": f"{month:%Y-%m}", "gpu_type": kind} for month, kind, one in months],
         "as_of": max((one.as_of for one in people if one.as_of), default=None),
+        "outside_queue": beyond,
     }
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import date
+from collections.abc import Iterator
+from datetime import date, timedelta
 from typing import Annotated, Any
 
 from django.core.exceptions import ValidationError
@@ -17,7 +18,7 @@ from access.permissions import Permission
 from access.typed import Text
 from projects.api_schemas import Asking
 from projects.models import Project
-from quotas import reports, services
+from quotas import outside_queue, reports, services
 from quotas.api import fetch, me, source
 from quotas.api_asking import FundingChange, FundingIn, FundingOut, UsageOut, usage_out
 from quotas.models import FundingSource, Usage
@@ -36,23 +37,31 @@ class Which(Asking):
 
 @router.get("/{code}/usage", response=UsageOut, operation_id="usage")
 def usage(request: HttpRequest, code: str, which: Query[Which]) -> dict[str, Any]:
-    """GPU-hours, CPU-hours and jobs by person, and by month and GPU type."""
+    """GPU-hours, CPU-hours and jobs by person, and by month and GPU type; what no job used in the same days."""
     project = gate.fetch(Project.objects.all(), request.user, Permission.PROJECT_VIEW, code=code)
-    rows = _rows(request, project, which)
-    return usage_out(reports.by_person(rows), reports.by_month(rows))
+    rows, days = Usage.objects.filter(project=project), list[tuple[date, date | None]]()
+    for part, its_days in _parts(request, project, which):
+        rows &= part
+        days.append(its_days)
+    first, last = max((one for one, _ in days), default=None), min((one for _, one in days if one), default=None)
+    beyond = outside_queue.part(me(request), first, last)
+    return usage_out(reports.by_person(rows), reports.by_month(rows), beyond)
 
 
-def _rows(request: HttpRequest, project: Project, which: Which) -> QuerySet[Usage]:
-    rows = Usage.objects.filter(project=project)
+def _parts(
+    request: HttpRequest, project: Project, which: Which
+) -> Iterator[tuple[QuerySet[Usage], tuple[date, date | None]]]:
+    """The rows of each part that was asked for, and its days."""
     if which.allocation is not None:
-        rows &= reports.of_allocation(fetch(request, Permission.PROJECT_VIEW, project.code, which.allocation))
+        row = fetch(request, Permission.PROJECT_VIEW, project.code, which.allocation)
+        yield reports.of_allocation(row), (row.starts_on, row.ends_on)
     paid_by = source(project, which.funding)
     if paid_by is not None:
-        rows = reports.of_funding(paid_by, rows)
+        yield reports.of_funding(paid_by), (paid_by.starts_on, paid_by.ends_on)
     if which.month is not None:
         year, month = which.month.split("-")
-        rows = reports.of_month(project, date(int(year), int(month), 1), rows)
-    return rows
+        first = date(int(year), int(month), 1)
+        yield reports.of_month(project, first), (first, (first + timedelta(days=32)).replace(day=1) - timedelta(days=1))
 
 
 @router.get("/{code}/funding", response=list[FundingOut], operation_id="funding")

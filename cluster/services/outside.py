@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections import defaultdict
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
@@ -45,13 +47,45 @@ class Total:
     nodes: tuple[str, ...]
 
 
-def totals(since: datetime) -> list[Total]:
-    """By person, the most first; a use that began before counts from `since` on."""
-    hours: dict[int | None, float] = defaultdict(float)
-    nodes: dict[int | None, set[str]] = defaultdict(set)
-    for row in OutsideUse.objects.filter(seen_at__gte=since).order_by("began_at"):
-        span = (row.ended_at or row.seen_at) - max(row.began_at, since)
-        hours[row.uid] += max(span, timedelta(0)).total_seconds() / 3600
-        nodes[row.uid].add(row.node_name)
-    rows = [Total(uid, spent, tuple(sorted(nodes[uid]))) for uid, spent in hours.items()]
-    return sorted(rows, key=lambda total: -total.hours)
+@dataclasses.dataclass(frozen=True, slots=True)
+class Totals:
+    """By person, the most first, and GPU-hours in all: what several used of one GPU at once is one GPU's there."""
+
+    people: tuple[Total, ...]
+    hours: float
+
+
+Span = tuple[datetime, datetime]
+
+
+def is_measured() -> bool:
+    """Whether anybody would see it: our own agents do, other exporters know no processes."""
+    return bool(settings.PROMETHEUS_URL) and settings.METRICS_NAMES == "bancada"
+
+
+def totals(since: datetime, until: datetime | None = None) -> Totals:
+    """Of [since, until), now without `until`; a use that began before counts from `since` on."""
+    until = min(until or timezone.now(), timezone.now())
+    people: dict[int | None, dict[tuple[str, int], list[Span]]] = defaultdict(lambda: defaultdict(list))
+    for row in OutsideUse.objects.filter(seen_at__gte=since, began_at__lt=until):
+        span = max(row.began_at, since), min(row.ended_at or row.seen_at, until)
+        people[row.uid][row.node_name, row.index].append(span)
+    rows = [
+        Total(uid, sum(map(hours, cards.values())), tuple(sorted({node for node, _index in cards})))
+        for uid, cards in people.items()
+    ]
+    every: dict[tuple[str, int], list[Span]] = defaultdict(list)
+    for cards in people.values():
+        for card, spans in cards.items():
+            every[card] += spans
+    return Totals(tuple(sorted(rows, key=lambda total: -total.hours)), sum(map(hours, every.values())))
+
+
+def hours(spans: Iterable[Span]) -> float:
+    """Covered by any of these: what overlaps counts once, what ends before it begins (a clock was put back) never."""
+    covered, reached = timedelta(0), None
+    for begin, end in sorted(spans):
+        begin = begin if reached is None else max(begin, reached)
+        if end > begin:
+            covered, reached = covered + (end - begin), end
+    return covered.total_seconds() / 3600

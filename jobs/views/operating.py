@@ -130,9 +130,9 @@ def _desk(request: SignedInRequest, window: WindowForm, announcement: Announceme
 def _outside() -> dict[str, Any]:
     """Who used GPUs outside the queue in the last thirty days, with the logins we know."""
     found = outside.totals(timezone.now() - OUTSIDE_DAYS)
-    uids = [total.uid for total in found if total.uid is not None]
+    uids = [total.uid for total in found.people if total.uid is not None]
     known = User.objects.filter(uid_number__in=uids).values_list("uid_number", "username") if uids else ()
-    return {"outside": found, "outside_hours": sum(total.hours for total in found), "people": dict(known)}
+    return {"outside": found.people, "outside_hours": found.hours, "people": dict(known)}
 
 
 @login_required

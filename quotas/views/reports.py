@@ -23,12 +23,13 @@ from audit import trail
 from audit.actions import Action
 from projects import tables
 from projects.models import Project
-from quotas import panels, reports
+from quotas import outside_queue, panels, reports
 from quotas.models import Allocation, FundingSource, Usage
 from quotas.reports import Part
 from quotas.views.one import TABLES, month_cells, month_head
 
 FIRST_YEAR = 2000
+OUTSIDE = "outside-queue"  # the table of what no job used
 
 
 def _source(request: SignedInRequest, code: str, pk: int) -> FundingSource:
@@ -42,16 +43,18 @@ def _source(request: SignedInRequest, code: str, pk: int) -> FundingSource:
 def funding(request: SignedInRequest, code: str, pk: int) -> HttpResponse:
     """What a funding source was spent on, with the words its publications need."""
     source = _source(request, code, pk)
-    context = _context(reports.of_funding(source)) | {"source": source, "project": source.project}
+    beyond = outside_queue.part(request.user, source.starts_on, source.ends_on)
+    context = _context(reports.of_funding(source), beyond) | {"source": source, "project": source.project}
     return render(request, "quotas/report_funding.html", context)
 
 
 @login_required
 @require_GET
 def funding_csv(request: SignedInRequest, code: str, pk: int, table: str) -> StreamingHttpResponse:
-    """One of its two tables; that somebody took it is recorded."""
+    """One of its tables; that somebody took it is recorded."""
     source = _source(request, code, pk)
-    return _csv(request, source.project, reports.of_funding(source), table, about=source, name=f"funding-{source.pk}")
+    days, name = (source.starts_on, source.ends_on), f"funding-{source.pk}"
+    return _csv(request, source.project, reports.of_funding(source), table, about=source, name=name, days=days)
 
 
 @login_required
@@ -60,10 +63,11 @@ def month(request: SignedInRequest, code: str, year: int, number: int) -> HttpRe
     """One page of one month of a project."""
     project = gate.fetch(Project.objects, request.user, Permission.PROJECT_VIEW, code=code)
     first = _first(year, number)
-    following = (first + timedelta(days=32)).replace(day=1)
+    last = _last(first)
+    following = last + timedelta(days=1)
     rows = Allocation.objects.filter(project=project, starts_on__lt=following)
-    context = _context(reports.of_month(project, first)) | {
-        "project": project, "first": first, "last": following - timedelta(days=1),
+    context = _context(reports.of_month(project, first), outside_queue.part(request.user, first, last)) | {
+        "project": project, "first": first, "last": last,
         "before": (first - timedelta(days=1)).replace(day=1),
         "after": following if following <= timezone.now().date() else None,
         "lines": [line for line in panels.panels(rows) if (line.allocation.ends_on or following) >= first],
@@ -74,10 +78,11 @@ def month(request: SignedInRequest, code: str, year: int, number: int) -> HttpRe
 @login_required
 @require_GET
 def month_csv(request: SignedInRequest, code: str, year: int, number: int, table: str) -> StreamingHttpResponse:
-    """One of its two tables; that somebody took it is recorded."""
+    """One of its tables; that somebody took it is recorded."""
     project = gate.fetch(Project.objects, request.user, Permission.PROJECT_VIEW, code=code)
     first = _first(year, number)
-    return _csv(request, project, reports.of_month(project, first), table, about=project, name=f"{first:%Y-%m}")
+    rows, days = reports.of_month(project, first), (first, _last(first))
+    return _csv(request, project, rows, table, about=project, name=f"{first:%Y-%m}", days=days)
 
 
 def _first(year: int, number: int) -> date:
@@ -87,20 +92,32 @@ def _first(year: int, number: int) -> date:
     raise NotFound(Permission.PROJECT_VIEW, "quotas.report", {"month": f"{year}-{number}"})
 
 
-def _context(rows: QuerySet[Usage]) -> dict[str, Any]:
+def _last(first: date) -> date:
+    """The last day of the month that begins then."""
+    return (first + timedelta(days=32)).replace(day=1) - timedelta(days=1)
+
+
+def _context(rows: QuerySet[Usage], beyond: outside_queue.Part | None) -> dict[str, Any]:
     people = reports.by_person(rows)
-    return {"people": people, "months": reports.by_month(rows), "total": reports.total(people), "now": timezone.now()}
+    return {
+        "people": people, "months": reports.by_month(rows), "total": reports.total(people), "now": timezone.now(),
+        "outside_queue": beyond,
+    }  # fmt: skip
 
 
 def _csv(
-    request: SignedInRequest, project: Project, rows: QuerySet[Usage], table: str, *, about: Any, name: str
-) -> StreamingHttpResponse:
-    if table not in TABLES:
+    request: SignedInRequest, project: Project, rows: QuerySet[Usage], table: str, *, about: Any, name: str,
+    days: tuple[date, date | None],
+) -> StreamingHttpResponse:  # fmt: skip
+    if table not in (*TABLES, OUTSIDE):
         raise NotFound(Permission.PROJECT_VIEW, "quotas.report", {"table": table})
     trail.record(Action.REPORT_READ, by=request.user, about=about, project=project, table=table, report=name)
     file = f"bancada-{project.code}-{name}-{table}.csv"
     if table == "months":
         return tables.response(file, month_head(), month_cells(reports.by_month(rows)))
+    if table == OUTSIDE:
+        beyond = outside_queue.part(request.user, *days)
+        return tables.response(file, outside_queue.head(beyond), outside_queue.cells(beyond))
     head = [_("login"), _("name"), _("GPU-hours"), _("CPU-hours"), _("jobs"), _("GPU-hours outside the portal")]
     return tables.response(file, head, _people(reports.by_person(rows)))
 

@@ -255,7 +255,7 @@ def test_totals_of_use_outside_the_queue(bench: Bench, operator: User) -> None:
     OutsideUse.objects.create(index=1, uid=20999, began_at=now - timedelta(hours=1), **facts)
     OutsideUse.objects.create(index=2, uid=None, began_at=now - timedelta(days=40), **facts)
     first, second = outside.totals(now - timedelta(days=30)), outside.totals(now - timedelta(hours=1))
-    assert [(one.uid, round(one.hours)) for one in first] == [(None, 720), (20999, 4)]
-    assert sum(one.hours for one in second) == pytest.approx(3)
+    assert [(one.uid, round(one.hours)) for one in first.people] == [(None, 720), (20999, 4)]
+    assert second.hours == sum(one.hours for one in second.people) == pytest.approx(3)
     page = browser(operator).get("/cluster/operate").content.decode()
     assert bench.user.username in page and "4.00" in page
