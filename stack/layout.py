@@ -42,6 +42,7 @@ FOLDERS = (
     ("redis/broker", "bancada-redis", "bancada-redis", 0o700),
     ("slapd", "bancada-slapd", "bancada-slapd", 0o700),
     ("mariadb", "bancada-mariadb", "bancada-mariadb", 0o700),
+    ("mariadb/tmp", "bancada-mariadb", "bancada-mariadb", 0o700),
     ("munge", "bancada-munge", "bancada-munge", 0o700),
     ("slurm", "root", "root", 0o755),
     ("slurm/state", "bancada-slurmctld", "bancada-slurmctld", 0o700),

@@ -34,13 +34,14 @@ def credentials(user: str | None) -> dict[str, object]:
 def run(
     argv: Sequence[str], *, user: str | None = None, text: str | None = None, env: Mapping[str, str] | None = None
 ) -> str:
-    """Run to the end as `user` (None: as we are); what it printed. Raises Fault with its last line when it fails."""
+    """Run to the end as `user` (None: as we are); what it printed. Raises Fault with its errors, else its last line."""
     done = subprocess.run(
         argv, input=text, text=True, capture_output=True, cwd="/", env={**ENV, **(env or {})}, **credentials(user)
     )  # type: ignore[call-overload]
     if done.returncode:
         said = (done.stderr or done.stdout).strip().splitlines() or ["it said nothing"]
-        raise Fault(f"{argv[0]} failed ({done.returncode}): {said[-1]}")
+        errors = [line for line in said if "ERROR" in line] or said[-1:]
+        raise Fault(f"{argv[0]} failed ({done.returncode}): {' · '.join(errors[:5])}")
     return str(done.stdout)
 
 

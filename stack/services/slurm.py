@@ -15,6 +15,8 @@ CONF = Path("/srv/var/slurm/slurm.conf")
 MUNGE = "/srv/var/run/munge/munge.sock"
 MARIADB = "/srv/var/run/mariadb/mariadb.sock"
 MARIADB_INIT = "/srv/var/mariadb/init.sql"
+MARIADB_TEMPORARY = "/srv/var/mariadb/tmp"
+"""A server that starts removes every #sql* of its temporary folder: in a shared /tmp also those of another stack."""
 REST = "/srv/var/run/slurmrestd/rest.sock"
 ENV = {"SLURM_CONF": str(CONF)}
 OWNER = "bancada-slurmctld"
@@ -51,7 +53,7 @@ def _munge_key() -> None:
 def _mariadb() -> Service:
     argv = ["mariadbd", "--no-defaults", "--datadir=/srv/var/mariadb/data", f"--socket={MARIADB}", "--skip-networking"]
     argv += ["--pid-file=/srv/var/mariadb/pid", "--innodb-buffer-pool-size=64M", "--innodb-lock-wait-timeout=900"]
-    argv += [f"--init-file={MARIADB_INIT}"]
+    argv += [f"--init-file={MARIADB_INIT}", f"--tmpdir={MARIADB_TEMPORARY}"]
     return Service(
         name="mariadb",
         argv=[*argv, "--innodb-log-file-size=64M", "--performance-schema=OFF", "--skip-log-bin"],
@@ -69,6 +71,7 @@ def _mariadb_data() -> None:
         shutil.rmtree(data, ignore_errors=True)
         argv = ["mariadb-install-db", "--no-defaults", f"--datadir={data}", "--skip-test-db", "--skip-name-resolve"]
         argv += ["--auth-root-authentication-method=socket", "--auth-root-socket-user=root"]
+        argv += [f"--tmpdir={MARIADB_TEMPORARY}"]
         shell.run(argv, user="bancada-mariadb")
     # run at every start, before it answers anybody; slurmdbd's account: the kernel says who asks, no password
     statements = f"""CREATE DATABASE IF NOT EXISTS slurm_acct_db;

@@ -32,6 +32,12 @@ def test_what_a_service_needs_comes_first(stack: Stack) -> None:
         choose(services, ["slurm", "nothing"])
 
 
+def test_a_database_server_that_starts_leaves_the_temporary_tables_of_another_stack_alone(stack: Stack) -> None:
+    (server,) = [service for service in table(stack) if service.name == "mariadb"]
+    (own,) = [flag.removeprefix("--tmpdir=") for flag in server.argv if flag.startswith("--tmpdir=")]
+    assert (own.removeprefix("/srv/var/"), server.user, server.user, 0o700) in layout.FOLDERS
+
+
 def test_a_stack_knows_the_settings_it_was_started_with(stack: Stack) -> None:
     layout.remember(replace(stack, settings=("BANCADA_A=1",)))
     assert layout.same_settings(stack)  # none asked for
