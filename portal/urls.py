@@ -23,6 +23,7 @@ from projects.views import joining, mine, opening
 # These pages join rooms, so they live in the highest room they show.
 PROJECTS = [
     path("", mine.projects, name="list"),
+    path("list.csv", mine.projects_csv, name="csv"),
     path("<slug:code>", project.project, name="detail"),
     path("<slug:code>/trail", project.trail, name="trail"),
     path("<slug:code>/trail/exports", trail_exports.exports, name="trail_exports"),

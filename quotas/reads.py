@@ -12,10 +12,12 @@ from django.db.models import F, OuterRef, QuerySet, Subquery, Sum, Value
 from django.db.models.functions import Coalesce, JSONObject, NullIf
 
 from access import gate
+from accounts.models import User
 from projects.models import Membership, Project, RequestState
 from quotas.models import Allocation, AllocationRequest, FundingSource, Hold, Kind
 from quotas.services import Balance
 from quotas.services.holding import STILL_HELD
+from quotas.services.wanted import SUBMITTERS
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -82,6 +84,13 @@ def of_project(project: Project) -> list[AllocationLine]:
 def spendable(project: Project) -> list[AllocationLine]:
     """Those a job may name now."""
     return _with_committed(Allocation.objects.current().filter(project=project))
+
+
+def spenders(allocation: Allocation) -> list[User]:
+    """Who may spend it now, by name."""
+    rows = Membership.objects.active().filter(project=allocation.project_id, role__in=SUBMITTERS)
+    found = (row.user for row in rows.select_related("user"))
+    return sorted(found, key=lambda user: (user.name.casefold(), user.pk))
 
 
 ASKED = 10  # requests a project's page shows

@@ -20,12 +20,10 @@ from accounts.http import SignedInRequest
 from accounts.models import User
 from jobs.views import previews
 from jobs.views.allocations import ACTS, fetch
-from projects.models import Membership
-from quotas import panels
+from quotas import panels, reads
 from quotas import services as quotas
 from quotas.forms import ShareForm
 from quotas.models import Allocation, Share
-from quotas.services.wanted import SUBMITTERS
 
 PAGE = 30  # people of one table: five numbers each
 
@@ -45,7 +43,7 @@ class Row:
 def shares(request: SignedInRequest, code: str, allocation: str) -> HttpResponse:
     """The table, thirty members at a time; then what it would do; then it is done."""
     row = fetch(request, Permission.MEMBER_MANAGE, code, allocation)
-    members = _members(row)
+    members = reads.spenders(row)
     pages = max(1, -(-len(members) // PAGE))
     number = min(pages, _number(request))
     found = _rows(request, row, members[(number - 1) * PAGE : number * PAGE])
@@ -57,7 +55,7 @@ def shares(request: SignedInRequest, code: str, allocation: str) -> HttpResponse
     wrong = bool(said) or any(one.form.is_bound and not one.form.is_valid() for one in found)
     context: dict[str, Any] = {
         "project": row.project, "allocation": row, "rows": found, "said": said, "wrong": wrong, "number": number,
-        "pages": range(1, pages + 1),
+        "pages": range(1, pages + 1), "members": len(members),
     }  # fmt: skip
     status = 422 if wrong and previews.EDIT not in request.POST else 200
     return render(request, "quotas/shares.html", context, status=status)
@@ -66,12 +64,6 @@ def shares(request: SignedInRequest, code: str, allocation: str) -> HttpResponse
 def _number(request: SignedInRequest) -> int:
     text = (request.POST if request.method == "POST" else request.GET).get("page", "1")
     return max(1, int(text)) if text.isascii() and text.isdigit() and len(text) < 5 else 1
-
-
-def _members(row: Allocation) -> list[User]:
-    """Who may spend it now, by name."""
-    found = Membership.objects.active().filter(project=row.project, role__in=SUBMITTERS).select_related("user")
-    return sorted((one.user for one in found), key=lambda user: (user.name.casefold(), user.pk))
 
 
 def _rows(request: SignedInRequest, row: Allocation, users: Sequence[User]) -> list[Row]:

@@ -62,18 +62,24 @@ def _cell(value: Any) -> Any:
 @login_required
 @require_GET
 def people_csv(request: SignedInRequest, code: str) -> StreamingHttpResponse:
-    """Everybody who is or was in the project, for who may manage its people."""
-    project = with_rights(request.user, Permission.MEMBER_MANAGE, code=code)
+    """Who is in the project; for who may manage its people, all who ever were, and why. `person`: of one alone."""
+    project = with_rights(request.user, Permission.PROJECT_VIEW, code=code)
+    person = request.GET.get("person", "")[:150].replace("\x00", "")
     trail.record(Action.REPORT_READ, by=request.user, project=project, table="people")
-    head = [_("login"), _("name"), _("role"), _("from"), _("until"), _("by"), _("ended by"), _("reason"),
-            _("reason of the end")]  # fmt: skip
     rows = Membership.objects.filter(project=project).select_related("user", "by", "ended_by").order_by("pk")
+    rows = rows.filter(user__username=person) if person else rows
+    head = [_("login"), _("name"), _("role"), _("from"), _("until")]
+    if not project.may_manage:
+        shown = rows.filter(pk__in=Membership.objects.active().filter(project=project).values("pk"))
+        return tables.response(f"bancada-{code}-people.csv", head, map(_member, shown.iterator(chunk_size=500)))
+    head += [_("by"), _("ended by"), _("reason"), _("reason of the end")]
     return tables.response(f"bancada-{code}-people.csv", head, map(_person, rows.iterator(chunk_size=500)))
 
 
+def _member(row: Membership) -> list[Any]:
+    return [row.user.username, row.user.name, row.get_role_display(), _cell(row.starts_at), _cell(row.ends_at)]
+
+
 def _person(row: Membership) -> list[Any]:
-    return [
-        row.user.username, row.user.name, row.get_role_display(), _cell(row.starts_at), _cell(row.ends_at),
-        row.by.name if row.by else "", row.ended_by.name if row.ended_by else "", row.why,
-        row.ended_why,
-    ]  # fmt: skip
+    by, ended_by = row.by.name if row.by else "", row.ended_by.name if row.ended_by else ""
+    return [*_member(row), by, ended_by, row.why, row.ended_why]

@@ -7,8 +7,9 @@ from typing import Any
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
-from django.http import HttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods
 
@@ -16,7 +17,9 @@ from access import gate
 from access.permissions import Permission
 from access.roles import Role
 from accounts.http import SignedInRequest
-from projects import reads, services
+from audit import trail
+from audit.actions import Action
+from projects import reads, services, tables
 from projects.forms import AskProjectForm
 from projects.models import Membership, Project
 
@@ -42,6 +45,20 @@ def _lines(request: SignedInRequest) -> list[dict[str, Any]]:
         rows = rows.filter(pk__in=roles)  # all of them have a page of their own
     ordered = sorted(rows[:MOST], key=lambda row: (row.pk not in roles, row.title))
     return [{"project": row, "role_name": _role_name(roles.get(row.pk))} for row in ordered]
+
+
+@login_required
+@require_GET
+def projects_csv(request: SignedInRequest) -> StreamingHttpResponse:
+    """The same table; that somebody took it is recorded."""
+    trail.record(Action.REPORT_READ, by=request.user, table="projects")
+    head = [_("code"), _("title"), _("role"), _("queues"), _("state")]
+    rows = (
+        [row.code, row.title, line["role_name"], "; ".join(row.partitions), row.get_state_display()]
+        for line in _lines(request)
+        for row in [line["project"]]
+    )
+    return tables.response(f"bancada-my-projects-{timezone.localdate():%Y-%m-%d}.csv", head, rows)
 
 
 def _manages(request: SignedInRequest) -> bool:

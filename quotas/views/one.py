@@ -22,11 +22,11 @@ from audit import trail
 from audit.actions import Action
 from projects import tables
 from projects.models import Project
-from quotas import panels, reports, standing
+from quotas import panels, reads, reports, standing
 from quotas.models import Allocation, Share
 from quotas.panels import Panel, Person
 
-TABLES = ("people", "months")
+TABLES = ("people", "months", "shares")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def people(line: Panel) -> Sequence[Line]:
 @login_required
 @require_GET
 def one_csv(request: SignedInRequest, code: str, allocation: str, table: str) -> StreamingHttpResponse:
-    """One of its two tables; that somebody took it is recorded."""
+    """One of its tables; that somebody took it is recorded."""
     row = _fetch(request, code, allocation)
     if table not in TABLES:
         raise NotFound(Permission.PROJECT_VIEW, "quotas.allocation", {"table": table})
@@ -91,7 +91,16 @@ def one_csv(request: SignedInRequest, code: str, allocation: str, table: str) ->
         return tables.response(name, month_head(), month_cells(reports.by_month(reports.of_allocation(row))))
     [line] = panels.panels(Allocation.objects.filter(pk=row.pk))
     head = [_("login"), _("name"), _("GPU-hours used"), _("GPU-hours committed"), *map(str, _share_names())]
-    return tables.response(name, head, _people_cells(people(line)))
+    return tables.response(name, head, _people_cells(members(line) if table == "shares" else people(line)))
+
+
+def members(line: Panel) -> Sequence[Line]:
+    """Whoever may spend it now, by name, with what they used and their share, if any."""
+    known = {one.person.login: one for one in people(line)}
+    return [
+        known.get(user.username) or Line(Person(user.username, user.name, 0), None)
+        for user in reads.spenders(line.allocation)
+    ]
 
 
 def _share_names() -> list[str]:

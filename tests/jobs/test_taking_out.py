@@ -9,6 +9,8 @@ from django.urls import reverse
 from access.roles import Role
 from audit.actions import Action
 from audit.models import AuditEvent
+from projects import services as projects
+from projects.models import Membership
 from tests.factories import make_member, make_project
 from tests.jobs.conftest import Bench
 from tests.pages import signed_in
@@ -36,10 +38,24 @@ def test_the_list_of_jobs_as_it_is_filtered(bench: Bench) -> None:
     assert event is not None and event.detail["table"] == "jobs"
 
 
-def test_a_projects_people_for_who_manages_them(bench: Bench) -> None:
-    pi = make_member(bench.project, Role.PI)
+def test_a_projects_people_as_the_reader_sees_them(bench: Bench) -> None:
+    """A manager has everybody who ever was there, and why; who only reads the page has what stands on it."""
+    pi, gone = make_member(bench.project, Role.PI), make_member(bench.project, Role.VIEWER)
+    for row in Membership.objects.filter(user=gone):
+        projects.remove_member(membership=row, by=pi, why="ended with the thesis")
     where = reverse("projects:people_csv", args=[bench.project.code])
     found = rows(signed_in(pi), where)
-    assert len(found) == 3 and any(bench.user.username in line for line in found)
-    assert signed_in(bench.user).get(where).status_code == 403
+    assert len(found) == 4 and any(bench.user.username in line for line in found)
+    assert [line.split(",")[0] for line in rows(signed_in(pi), f"{where}?person={gone.username}")[1:]] == [
+        gone.username
+    ]
+    shown = rows(signed_in(bench.user), where)
+    assert len(shown) == 3 and "thesis" in str(found) and "thesis" not in str(shown) + shown[0]
+    assert len(rows(signed_in(bench.user), f"{where}?person={gone.username}")) == 1
     assert signed_in(make_member(make_project(), Role.PI)).get(where).status_code == 404
+
+
+def test_my_projects(bench: Bench) -> None:
+    make_project("elsewhere")
+    [_head, line] = rows(signed_in(bench.user), reverse("projects:csv"))
+    assert line.startswith(f"{bench.project.code},")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
+from urllib.parse import urljoin
 
 import pytest
 from django.db import connection
@@ -18,7 +20,8 @@ from accounts.models import User
 from audit.actions import Action
 from audit.models import AuditEvent
 from jobs import services as jobs
-from projects.models import Project
+from projects import services as projects
+from projects.models import Membership, Project
 from quotas import services as quotas
 from quotas.models import Allocation, AllocationRequest, Enforcement, FundingSource, Share
 from quotas.services import requests
@@ -216,6 +219,49 @@ def test_reports_and_their_csv(project: Project, allocation: Allocation) -> None
     assert AuditEvent.objects.filter(action=Action.REPORT_READ).count() == 4
     for where in ("allocations/main/secret.csv", "months/2026-13", "months/1999-1", "months/9999-1"):
         assert page.get(f"/projects/aurora/{where}").status_code == 404
+
+
+def test_the_shares_of_all_members_are_taken_away_whatever_page_is_looked_at(
+    project: Project, allocation: Allocation
+) -> None:
+    members = [make_member(project) for _ in range(31)]
+    quotas.set_share(allocation=allocation, user=members[30], by=None, gpu_minutes=90 * 60)
+    make_member(project, Role.VIEWER)  # spends nothing
+    leader = pi(project)
+    assert "allocations/main/shares.csv" in leader.get("/projects/aurora/allocations/main/shares").content.decode()
+    rows = b"".join(leader.get("/projects/aurora/allocations/main/shares.csv").streaming_content).decode().splitlines()
+    assert len(rows) == 1 + 31 + 1 and [line for line in rows if line.startswith(f"{members[30].username},")] == [
+        f"{members[30].username},{members[30].name},0.0,0.0,,90.0,,,"
+    ]
+
+
+def test_every_table_on_a_page_of_projects_can_be_taken_away(project: Project, allocation: Allocation) -> None:
+    source = quotas.add_funding(project=project, by=None, agency="FAP", number="1", starts_on=TODAY)
+    quotas.change_allocation(allocation=allocation, by=None, funding=source)
+    davi, gone, leader = make_member(project, username="davi"), make_member(project), pi(project)
+    used(allocation, davi, 3)
+    projects.remove_member(membership=Membership.objects.get(user=gone), by=None)
+    jobs_of(project, davi)
+    line = {"user": "", "partition": "", "qos": allocation.qos, "field": "gpus_at_once", "wanted": 8, "there": 16}
+    Enforcement.objects.create(project=project, differences=[line], change_applied=10**6)
+    here = ["", "/aurora", "/aurora/people", "/aurora/people/davi", "/aurora/allocations/main",
+            "/aurora/allocations/main/shares", f"/aurora/funding/{source.pk}/report",
+            f"/aurora/months/{TODAY.year}-{TODAY.month}"]  # fmt: skip
+    places = [(leader, f"/projects{page}" if page else "/projects/") for page in here]
+    admin = operator()
+    for who, where in [*places, (admin, "/operate/projects"), (admin, "/operate/differences")]:
+        text = who.get(where).content.decode()
+        links = [html.unescape(one) for one in re.findall(r'href="([^"]+\.csv[^"]*)"', text)]
+        assert len(links) == text.count("<table") > 0, where
+        for link in links:
+            answer = who.get(urljoin(where, link))
+            assert (answer.status_code, answer["Content-Type"]) == (200, "text/csv; charset=utf-8"), link
+
+
+def jobs_of(project: Project, user: User) -> None:
+    raw = {"name": "treino", "partition": "gpu", "gpus": 1, "script": "#!/bin/bash\ntrue\n"}
+    spec, spent = jobs.prepare(raw, project=project)
+    jobs.submit(project=project, spec=spec, allocation=spent, by=user)
 
 
 def test_what_another_hand_changed_is_put_back_or_taken_over(project: Project, allocation: Allocation) -> None:
