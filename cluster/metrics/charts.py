@@ -14,7 +14,6 @@ from cluster.metrics import names
 from cluster.metrics.prometheus import Line, Prometheus, need
 
 POINTS = 2000  # of one series: a least and a most for each of half as many steps
-FINEST = 1.0  # seconds between two readings of our own agents
 MINUTES = 120.0  # seconds a step has, from which on the least and most of minutes will do
 
 
@@ -71,13 +70,13 @@ def cards_of(where: Where, source: Prometheus | None = None) -> list[Card]:
     words = dialect()
     span = max(15, math.ceil(where.end - where.start))
     allotted = names.allotted(words, where.job, where.nodes)
-    rows = (source or need()).now(f"count by (gpu, {words.node}) (last_over_time({allotted}[{span}s]))", at=where.end)
-    return sorted(card_of(words, row.labels) for row in rows if names.is_number(row.labels.get("gpu", "")))
+    rows = (source or need()).now(f"count by (gpu, node) (last_over_time({allotted}[{span}s]))", at=where.end)
+    return sorted(card_of(row.labels) for row in rows if names.is_number(row.labels.get("gpu", "")))
 
 
-def card_of(words: names.Dialect, labels: dict[str, str]) -> Card:
+def card_of(labels: dict[str, str]) -> Card:
     """The card a series is of."""
-    return Card(labels.get(words.node, ""), labels.get("gpu", ""))
+    return Card(labels.get("node", ""), labels.get("gpu", ""))
 
 
 def chart(
@@ -100,7 +99,7 @@ def chart(
 def steps_of(where: Where, cards: Sequence[Card], points: int) -> Chart:
     """An empty chart of this span, its steps as long as so many points allow."""
     at_most = max(2, min(points, POINTS) // 2)
-    step = max(FINEST, math.ceil((where.end - where.start) / (at_most - 1)))
+    step = max(1.0, math.ceil((where.end - where.start) / (at_most - 1)))
     start = math.floor(where.start / step) * step
     steps = max(1, math.floor((where.end - start) / step) + 1)
     return Chart(start, step, min(steps, at_most), list(cards), {})
@@ -114,29 +113,24 @@ def _bands(found: Chart, source: Prometheus, reading: str) -> list[Band]:
 
 def _low_and_high(found: Chart, source: Prometheus, reading: str) -> tuple[Rows, Rows | None]:
     """The least and the most of each step; of long steps from what Prometheus records of each minute, if it does."""
-    words, step = dialect(), f"{found.step:g}s"
-    series = _series(found, words, reading)
-    factor = words.readings[reading].factor
-    if found.step <= FINEST:
-        return _rows(found, source, series, factor), None
+    words = dialect()
+    of = {card.node for card in found.cards}, {card.gpu for card in found.cards}
+    asked = partial(names.over, words, reading, *of)
+    rows = partial(_rows, found, source, factor=words.readings[reading].factor)
+    if found.step <= words.finest:
+        return rows(names.plain(words, reading, *of)), None
+    step = math.ceil(found.step)
     if found.step >= MINUTES and words.minutes:
-        least, most = (_series(found, words, reading, way) for way in ("min", "max"))
-        if low := _rows(found, source, f"min_over_time({least}[{step}])", factor):
-            return low, _rows(found, source, f"max_over_time({most}[{step}])", factor)
-    low = _rows(found, source, f"min_over_time({series}[{step}])", factor)
-    return low, _rows(found, source, f"max_over_time({series}[{step}])", factor)
-
-
-def _series(found: Chart, words: names.Dialect, reading: str, way: str = "") -> str:
-    kept = words.minutes.format(reading=reading, way=way) if way else ""
-    return names.chosen(words, reading, {c.node for c in found.cards}, {c.gpu for c in found.cards}, series=kept)
+        least, most = (words.minutes.format(reading=reading, way=way) for way in ("min", "max"))
+        if low := rows(asked("min", step, recorded=least)):
+            return low, rows(asked("max", step, recorded=most))
+    return rows(asked("min", step)), rows(asked("max", step))
 
 
 def _rows(found: Chart, source: Prometheus, expression: str, factor: float) -> Rows:
-    words = dialect()
     end = found.start + (found.steps - 1) * found.step
     lines = source.over(expression, found.start, end, found.step)
-    return {card_of(words, line.labels): place_values(found, line, factor) for line in lines}
+    return {card_of(line.labels): place_values(found, line, factor) for line in lines}
 
 
 def place_values(found: Chart, line: Line, factor: float, digits: int = 1) -> list[float | None]:
@@ -144,6 +138,11 @@ def place_values(found: Chart, line: Line, factor: float, digits: int = 1) -> li
     values: list[float | None] = [None] * found.steps
     for at, value in line.points:
         place = round((at - found.start) / found.step)
-        if 0 <= place < found.steps and math.isfinite(value):
+        if 0 <= place < found.steps and is_told(value):
             values[place] = round(value * factor, digits)
     return values
+
+
+def is_told(value: float) -> bool:
+    """Whether it can be a reading: none of ours is below nothing."""
+    return math.isfinite(value) and value >= 0

@@ -32,6 +32,11 @@ def _rate(series: str, by: str = "node", of: str = "{of}") -> str:
     return f"sum by ({by}) (rate({series}{{{{{of}}}}}[{{window}}]))"
 
 
+def _both(*series: str) -> str:
+    """Of all network cards and InfiniBand ports but the loopback."""
+    return _rate("", of=f'__name__=~"{"|".join(series)}",device!="lo",{{nodes}}')
+
+
 OURS = (
     Asked(_rate("bancada_job_cpu_seconds_total"), {"": "cpu"}),
     Asked("sum by (node) (bancada_job_memory_bytes{{{of}}})", {"": "job_memory"}, factor=MIB),
@@ -54,7 +59,15 @@ OURS = (
 NODE_EXPORTER = (
     Asked(_rate("node_mountstats_nfs_total_read_bytes_total", of="{nodes}"), {"": "storage_read"}, factor=MIB),
     Asked(_rate("node_mountstats_nfs_total_write_bytes_total", of="{nodes}"), {"": "storage_written"}, factor=MIB),
-    Asked(_rate("node_network_receive_bytes_total", of='{nodes},device!="lo"'), {"": "received"}, factor=MIB),
-    Asked(_rate("node_network_transmit_bytes_total", of='{nodes},device!="lo"'), {"": "sent"}, factor=MIB),
+    Asked(
+        _both("node_network_receive_bytes_total", "node_infiniband_port_data_received_bytes_total"),
+        {"": "received"},
+        factor=MIB,
+    ),
+    Asked(
+        _both("node_network_transmit_bytes_total", "node_infiniband_port_data_transmitted_bytes_total"),
+        {"": "sent"},
+        factor=MIB,
+    ),
 )
 BY_NAMES = {"bancada": OURS, "dcgm": NODE_EXPORTER}

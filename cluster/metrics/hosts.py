@@ -14,7 +14,7 @@ from cluster.metrics.charts import POINTS, Band, Card, Chart, Rows, Where, place
 from cluster.metrics.host_names import BY_NAMES, OF_JOB, OF_NODE, Asked
 from cluster.metrics.prometheus import Prometheus, need
 
-WINDOWS = (10, 60)  # seconds a rate is taken over: of agents asked every second, else of those asked every 15
+WINDOWS = (10, 60, 240)  # seconds a rate is taken over: of agents asked every second, every 15, every minute
 LOOKS = 10  # within a step, for its least and its most
 
 

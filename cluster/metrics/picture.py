@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import defaultdict
 from typing import Any
 
 from cluster.metrics import names
-from cluster.metrics.charts import dialect
+from cluster.metrics.charts import dialect, is_told
 from cluster.metrics.prometheus import Prometheus, Sample, need
 
 WINDOW = 60  # seconds that a reading stays the present
@@ -21,6 +20,11 @@ FAULTS = (
     " or increase(bancada_gpu_xid_errors_total[1h]) > 0 or bancada_gpu_xid_errors_total unless"
     " bancada_gpu_xid_errors_total offset 1h"
 )
+# dcgm-exporter keeps the last Xid for ever: a fault is one that came within the hour
+DCGM_SLICES = 'group by (node, gpu) (DCGM_FI_DEV_FB_USED{GPU_I_ID!=""})'
+_XID = "max by (node, gpu) (DCGM_FI_DEV_XID_ERRORS)"
+DCGM_XIDS = f"{_XID} > 0 unless {_XID} == max by (node, gpu) (DCGM_FI_DEV_XID_ERRORS offset 1h)"
+DCGM_REMAPS = "max by (node, gpu) (DCGM_FI_DEV_ROW_REMAP_FAILURE) > 0"
 
 
 @dataclasses.dataclass(slots=True)
@@ -79,7 +83,8 @@ def _note(card: Seen, row: Sample) -> None:
     name, labels = row.labels["__name__"].removeprefix("bancada_gpu_"), row.labels
     if name in _VALUES:
         known, factor = _VALUES[name]
-        card.values[known] = row.value * factor
+        if is_told(row.value):
+            card.values[known] = row.value * factor
     elif name == "info":
         card.model = labels.get("model", "")[:96]
     elif name == "state":
@@ -110,16 +115,20 @@ def _stranger(row: Sample) -> dict[str, Any]:
 def _by_readings(source: Prometheus) -> list[Seen]:
     """Of another exporter, which says less: readings, and the job of each card where it knows it."""
     words, cards = dialect(), dict[tuple[str, int], Seen]()
-    found: dict[str, list[Sample]] = defaultdict(list)
+    for row in source.now(f"group by (node, gpu, modelName, {words.job}) ({words.allotted})"):
+        if card := _card(cards, row):
+            card.model = row.labels.get("modelName", "")[:96]
+            if names.is_number(number := row.labels.get(words.job, "")):
+                card.jobs.append(int(number))
     for name, reading in words.readings.items():
-        found[name] = source.now(reading.series)
-    for name, rows in found.items():
-        for row in rows:
-            node = {"node": row.labels.get(words.node, ""), "gpu": row.labels.get("gpu", "")}
-            if card := _card(cards, Sample(node, row.value)):
-                card.values[name] = row.value * words.readings[name].factor
-                card.model = row.labels.get("modelName", "")[:96]
-                number = row.labels.get(words.job, "")
-                if names.is_number(number) and int(number[:18]) not in card.jobs:
-                    card.jobs.append(int(number[:18]))
+        for row in source.now(names.now(words, name)):
+            if (card := _card(cards, row)) and is_told(row.value):
+                card.values[name] = row.value * reading.factor
+    for row in source.now(DCGM_SLICES):
+        if card := _card(cards, row):
+            card.mig = True
+    for question, fault in ((DCGM_XIDS, "xid {:.0f}"), (DCGM_REMAPS, "remap")):
+        for row in source.now(question):
+            if card := _card(cards, row):
+                card.faults.append(fault.format(row.value))
     return list(cards.values())

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 
 from cluster.metrics import names
-from cluster.metrics.charts import Card, Where, card_of, chart, dialect
+from cluster.metrics.charts import Card, Where, card_of, chart, dialect, is_told
 from cluster.metrics.prometheus import Prometheus
 
 BUSY = 2.0  # % of utilisation above which a card does something
@@ -32,14 +32,14 @@ class Sum:
     spark: list[int | None] = dataclasses.field(default_factory=list)
 
 
-# field -> (reading, how it becomes one number, factor for what is not the reading's own unit)
+# field -> (reading, how it becomes one number)
 _QUESTIONS = {
-    "mean": ("utilization", "avg_over_time({0}[{1}s])"),
-    "most": ("utilization", "max_over_time({0}[{1}s])"),
-    "memory": ("memory", "max_over_time({0}[{1}s])"),
-    "memory_total": ("memory_total", "max_over_time({0}[{1}s])"),
-    "power": ("power", "avg_over_time({0}[{1}s])"),
-    "temperature": ("temperature", "max_over_time({0}[{1}s])"),
+    "mean": ("utilization", "avg"),
+    "most": ("utilization", "max"),
+    "memory": ("memory", "max"),
+    "memory_total": ("memory_total", "max"),
+    "power": ("power", "avg"),
+    "temperature": ("temperature", "max"),
 }
 
 
@@ -49,27 +49,26 @@ def sums(where: Where, cards: Sequence[Card], source: Prometheus) -> list[Sum]:
     if not cards:
         return []
     words, span = dialect(), max(1, math.ceil(where.end - where.start))
-    for field, (reading, question) in _QUESTIONS.items():
-        series = _series(reading, cards)
-        for row in source.now(question.format(series, span), at=where.end):
-            if one := found.get(card_of(words, row.labels)):
+    for field, (reading, way) in _QUESTIONS.items():
+        for row in source.now(_over(reading, cards, way, span), at=where.end):
+            if (one := found.get(card_of(row.labels))) and is_told(row.value):
                 setattr(one, field, round(row.value * words.readings[reading].factor, 1))
     _active(where, found, source)
     _picture(where, found, source)
     return list(found.values())
 
 
-def _series(reading: str, cards: Sequence[Card]) -> str:
-    return names.chosen(dialect(), reading, {card.node for card in cards}, {card.gpu for card in cards})
+def _over(reading: str, cards: Sequence[Card], way: str, span: int) -> str:
+    return names.over(dialect(), reading, {card.node for card in cards}, {card.gpu for card in cards}, way, span)
 
 
 def _active(where: Where, found: dict[Card, Sum], source: Prometheus) -> None:
     words, span = dialect(), max(1, math.ceil(where.end - where.start))
     step = min(COARSE, max(1, span // 60))
     limit = BUSY / words.readings["utilization"].factor
-    busy = f"max_over_time({_series('utilization', list(found))}[{step}s]) > bool {limit:g}"
+    busy = f"{_over('utilization', list(found), 'max', step)} > bool {limit:g}"
     for row in source.now(f"avg_over_time(({busy})[{span}s:{step}s])", at=where.end):
-        if one := found.get(card_of(words, row.labels)):
+        if one := found.get(card_of(row.labels)):
             one.active_share = round(row.value, 4)
 
 
