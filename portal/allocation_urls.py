@@ -34,6 +34,7 @@ OPERATE = [
     path("requests.csv", requests.requests_csv, name="requests_csv"),
     path("differences", differences.differences, name="differences"),
     path("differences.csv", differences.differences_csv, name="differences_csv"),
-    path("differences/next", differences.dry_run, name="dry_run"),
+    path("dry-run", differences.dry_run, name="dry_run"),
+    path("dry-run.csv", differences.dry_run_csv, name="dry_run_csv"),
     path("differences/<slug:code>", differences.resolve, name="resolve"),
 ]

@@ -60,6 +60,7 @@ from projects.api_requests import joins
 from projects.api_requests import router as requests
 from projects.models import Project
 from quotas.api import router as allocations
+from quotas.api_differences import dry_run
 from quotas.api_differences import router as differences
 from quotas.api_reports import router as reports
 from quotas.api_requests import router as allocation_requests
@@ -100,6 +101,7 @@ api.add_router("/projects", project_files, auth=door(), tags=["files"])
 api.add_router("/projects", environments, auth=door(), tags=["jobs"])
 api.add_router("/incidents", incidents, auth=manage, tags=["datasets"])
 api.add_router("/differences", differences, auth=manage, tags=["allocations"])
+api.add_router("/dry-run", dry_run, auth=manage, tags=["allocations"])
 api.add_router("/jobs", jobs, auth=door(), tags=["jobs"])
 api.add_router("/jobs", job_acts, auth=door(), tags=["jobs"])
 api.add_router("/jobs", job_advice, auth=door(), tags=["jobs"])

@@ -15,6 +15,7 @@ from quotas.models import Kind, Share
 from quotas.panels import Panel
 from quotas.reads import AllocationLine
 from quotas.services.allocations import LIMITS
+from quotas.services.rehearsing import Rehearsal
 
 MOST = 2**31 - 1
 UNSAID: Any = None  # of a field that may be left out and is never null
@@ -155,6 +156,36 @@ class StandingOut(Schema):
     differences: list[DifferenceOut]
 
 
+class StepOut(Schema):
+    """One thing told to Slurm; each change is a field, before and after."""
+
+    kind: str
+    user: str
+    partition: str
+    qos: str
+    removes: bool
+    changes: list[tuple[str, Any, Any]]
+
+
+class RehearsalOut(Schema):
+    """One project of which the next comparison does or shows something; `cause`: portal or by_hand."""
+
+    code: str
+    cause: str
+    can_take_over: bool
+    told: list[StepOut]
+    over_the_cap: list[StepOut]
+    shown_only: list[StepOut]
+
+
+class DryRunOut(Schema):
+    """What the next comparison would do; `mode`: report, restore or observe."""
+
+    mode: str
+    removals_per_pass: int
+    projects: list[RehearsalOut]
+
+
 class Resolution(Asking):
     """Put Slurm back to what the portal says, or take over what Slurm has."""
 
@@ -198,4 +229,12 @@ def standing_out(line: DifferenceLine) -> dict[str, Any]:
     return {
         "code": row.code, "state": standing.state, "at": standing.at, "error": standing.error,
         "can_take_over": line.can_adopt, "differences": found,
+    }  # fmt: skip
+
+
+def rehearsal_out(one: Rehearsal) -> dict[str, Any]:
+    """One project of a rehearsal."""
+    return {
+        "code": one.project.code, "cause": "portal" if one.is_ours else "by_hand", "can_take_over": one.can_adopt,
+        "told": one.steps, "over_the_cap": one.waiting, "shown_only": one.shown,
     }  # fmt: skip

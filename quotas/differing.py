@@ -50,5 +50,4 @@ def lines(rows: QuerySet[Project]) -> list[Line]:
 def _line(row: Any) -> Line:
     found: list[dict[str, Any]] = row.enforcement.differences if hasattr(row, "enforcement") else []
     titles = {one["qos"]: one["title"] for one in row.titles}
-    adoptable = any(drift.is_adoptable(one) and one["qos"] in titles for one in found)
-    return Line(row, standing.of(row), words.differences(found, titles), adoptable)
+    return Line(row, standing.of(row), words.differences(found, titles), drift.can_adopt(found, titles))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Collection, Sequence
+from functools import cache
 from typing import Any
 
 import structlog
@@ -23,6 +24,7 @@ from projects.models import Membership, Project
 from quotas.models import Enforcement
 from quotas.services import seen, telling, ticks
 from quotas.services.alone import alone
+from quotas.services.capping import Cap
 from quotas.services.wanted import digest, parts, wanted
 from slurm.books import Books
 from slurm.contract import SlurmError
@@ -76,10 +78,10 @@ def _apply_all() -> int:
     return done
 
 
-def bring(projects: Sequence[Project], *, removals: int | None = None) -> int:
+def bring(projects: Sequence[Project], *, cap: Cap | None = None) -> int:
     """Make Slurm hold what these projects want; how many it does. Where Slurm does not answer, none.
 
-    `removals` caps the steps that take something away; the rest waits for the next time.
+    `cap`: of the steps that take something away; the rest waits for the next time.
     """
     goal = wanted(projects)
     accounts, names = [row.slurm_account for row in projects], sorted(goal.qos)
@@ -87,7 +89,7 @@ def bring(projects: Sequence[Project], *, removals: int | None = None) -> int:
     try:
         there = door.books(accounts, names)
         goal = known_people(goal, there)
-        todo = plan(goal, there, removals=removals)
+        todo = (cap or Cap()).plan(goal, there)
         if todo.steps:
             telling.before(projects, todo.steps)
             door.carry_out(todo.steps)
@@ -100,7 +102,12 @@ def bring(projects: Sequence[Project], *, removals: int | None = None) -> int:
 
 def known_people(goal: Books, there: Books) -> Books:
     """Somebody the cluster does not know gets nothing new, and loses nothing: a name service may just be away."""
-    unknown = {user for user in {key[1] for key in goal.associations} if user and not ticks.on_system(user)}
+    known = cache(ticks.on_system)
+    return without(goal, there, {user for _account, user, _queue in goal.associations if user and not known(user)})
+
+
+def without(goal: Books, there: Books, unknown: Collection[str]) -> Books:
+    """What is wanted, with these people as they are there."""
     if not unknown:
         return goal
     kept = {key: row for key, row in goal.associations.items() if key[1] not in unknown}

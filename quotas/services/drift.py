@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable
 from typing import Any
 
 from django.db import transaction
@@ -50,6 +51,11 @@ def adopt(*, project: Project, by: User) -> int:
 def is_adoptable(line: dict[str, Any]) -> bool:
     """Whether the portal has a place for what Slurm holds."""
     return bool(line["qos"]) and not line["user"] and line["field"] in LIMITS
+
+
+def can_adopt(found: Iterable[dict[str, Any]], ours: Container[str]) -> bool:
+    """Whether any of these lines can be taken over; `ours`: names of the project's QOS."""
+    return any(is_adoptable(one) and one["qos"] in ours for one in found)
 
 
 def _adoptable(project: Project, lines: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:

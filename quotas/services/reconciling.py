@@ -21,10 +21,11 @@ from projects.models import Project
 from quotas.models import Enforcement
 from quotas.services import applying, seen, telling, ticks
 from quotas.services.alone import alone
+from quotas.services.capping import Cap
 from quotas.services.wanted import digest, parts, wanted
 from slurm.books import Books
 from slurm.contract import SlurmError
-from slurm.plan import Difference, Plan, differences, plan
+from slurm.plan import Difference, Plan, differences
 
 log = structlog.get_logger(__name__)
 LOOKED_AT = 50  # projects whose group and folder are looked at in one pass
@@ -38,22 +39,22 @@ def reconcile() -> int:
 
 def _pass() -> int:
     projects = list(Project.objects.order_by("pk"))
-    goal = wanted(projects)
+    goal, cap = wanted(projects), Cap(settings.REMOVALS_PER_PASS)
     try:
         there = slurm_door.accounts().books(None, sorted(goal.qos))
         goal = applying.known_people(goal, there)
         if settings.RECONCILE == "restore":
-            there = _restore(goal, there)
+            there = _restore(goal, there, cap)
     except SlurmError as error:
         log.warning("not compared", why=str(error))
         return 0
-    differ = _compare(projects, goal, there)
+    differ = _compare(projects, goal, there, cap)
     _look_around()
     return differ
 
 
-def _restore(goal: Books, there: Books) -> Books:
-    todo = plan(goal, there, removals=settings.REMOVALS_PER_PASS)
+def _restore(goal: Books, there: Books, cap: Cap) -> Books:
+    todo = cap.plan(goal, there)
     if not todo.steps:
         return there
     _tell_of_restoring(todo)
@@ -73,18 +74,18 @@ def _tell_of_restoring(todo: Plan, outcome: Outcome = Outcome.DONE, why: str | N
     trail.record(Action.DRIFT_RESTORED, outcome=outcome, steps=lines, count=len(todo.steps), withheld=withheld, why=why)
 
 
-def _compare(projects: Sequence[Project], goal: Books, there: Books) -> int:
+def _compare(projects: Sequence[Project], goal: Books, there: Books, cap: Cap) -> int:
     owners = telling.qos_owners(projects)
     found = _by_project(projects, differences(goal, there), owners)
     wanted_of, seen_of = parts(goal, projects, owners), parts(there, projects, owners)
     known = {row.project_id: row for row in Enforcement.objects.filter(project__in=projects)}
-    ours = [row for row in projects if _is_ours(row, known.get(row.pk), wanted_of[row.pk])]
+    ours = [row for row in projects if is_ours(row, known.get(row.pk), wanted_of[row.pk])]
     for project in projects:
         if settings.RECONCILE == "observe" or project not in ours:
             _note(project, known.get(project.pk), found[project.pk], seen_of[project.pk])
     if settings.RECONCILE != "observe":
         for first in range(0, len(ours), applying.AT_A_TIME):
-            applying.bring(ours[first : first + applying.AT_A_TIME], removals=settings.REMOVALS_PER_PASS)
+            applying.bring(ours[first : first + applying.AT_A_TIME], cap=cap)
     Enforcement.objects.filter(project__in=projects).update(checked_at=timezone.now())
     return len([lines for lines in found.values() if lines])
 
@@ -99,7 +100,7 @@ def _by_project(
     return sorted_out
 
 
-def _is_ours(project: Project, row: Enforcement | None, goal: Books) -> bool:
+def is_ours(project: Project, row: Enforcement | None, goal: Books) -> bool:
     """Our own doing: a change just made, or a day on which a period or a membership began or ended."""
     return row is None or project.change > row.change_applied or digest(goal) != row.digest
 

@@ -14,6 +14,7 @@ from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_POST
 
 from access import gate
@@ -28,7 +29,14 @@ from quotas import words
 from quotas.differing import MOST, Line, lines, troubled
 from quotas.models import Enforcement
 from quotas.services import drift
-from quotas.services.rehearsing import rehearse
+from quotas.services.rehearsing import Rehearsal, rehearse
+
+# the steps of a rehearsal, and what becomes of them
+KINDS = {
+    "steps": gettext_lazy("Told to Slurm"),
+    "waiting": gettext_lazy("Waits for the next pass: over the cap on removals"),
+    "shown": gettext_lazy("Shown only"),
+}  # fmt: skip
 
 
 def operator(request: SignedInRequest) -> None:
@@ -43,9 +51,8 @@ def differences(request: SignedInRequest) -> HttpResponse:
     """The page."""
     operator(request)
     found = lines(troubled()[: MOST + 1])
-    last = Enforcement.objects.order_by(F("checked_at").desc(nulls_last=True)).values_list("checked_at", flat=True)
     context = {
-        "lines": found[:MOST], "more": len(found) > MOST, "last": last.first(), "mode": settings.RECONCILE,
+        "lines": found[:MOST], "more": len(found) > MOST, "last": _last_compared(), "mode": settings.RECONCILE,
         "most": settings.REMOVALS_PER_PASS,
     }  # fmt: skip
     return render(request, "operate/differences.html", context)
@@ -54,19 +61,52 @@ def differences(request: SignedInRequest) -> HttpResponse:
 @login_required
 @require_GET
 def dry_run(request: SignedInRequest) -> HttpResponse:
-    """What the next comparison would tell Slurm, and what it would only show."""
+    """What the next comparison would tell Slurm, what waits for a later one, and what it would only show."""
     operator(request)
     rows = rehearse()
-    shown = [
-        {
-            "project": one.project,
-            "steps": words.steps(one.steps, one.titles),
-            "shown": words.steps(one.shown, one.titles),
-        }
-        for one in rows[:MOST]
-    ]
-    context = {"rows": shown, "more": len(rows) > MOST, "mode": settings.RECONCILE, "most": settings.REMOVALS_PER_PASS}
+    context = {
+        "rows": [(one, _in_words(one)) for one in rows[:MOST]], "more": len(rows) > MOST, "mode": settings.RECONCILE,
+        "most": settings.REMOVALS_PER_PASS, "last": _last_of(rows) if rows else _last_compared(),
+        "count": {name: sum(len(getattr(one, name)) for one in rows) for name in KINDS},
+    }  # fmt: skip
     return render(request, "operate/dry_run.html", context)
+
+
+def _in_words(one: Rehearsal) -> list[tuple[str, list[words.Sentence]]]:
+    """What is told, waits and is shown, each with its heading; what is empty is left out."""
+    found = [(str(label), words.steps(getattr(one, name), one.titles)) for name, label in KINDS.items()]
+    return [(label, steps) for label, steps in found if steps]
+
+
+def _last_of(rows: Sequence[Rehearsal]) -> Any:
+    """When these were compared last, by what was read of them."""
+    known = (getattr(one.project, "enforcement", None) for one in rows)
+    return max((row.checked_at for row in known if row and row.checked_at), default=None)
+
+
+def _last_compared() -> Any:
+    rows = Enforcement.objects.order_by(F("checked_at").desc(nulls_last=True))
+    return rows.values_list("checked_at", flat=True).first()
+
+
+@login_required
+@require_GET
+def dry_run_csv(request: SignedInRequest) -> StreamingHttpResponse:
+    """Every step as a row; that somebody took them is recorded."""
+    operator(request)
+    trail.record(Action.REPORT_READ, by=request.user, table="dry run")
+    head = [_("project"), _("cause"), _("what happens"), _("step"), _("queues"), _("limit"), _("before"), _("after")]
+    return tables.response(f"bancada-dry-run-{timezone.localdate():%Y-%m-%d}.csv", head, _step_cells(rehearse()))
+
+
+def _step_cells(rows: Sequence[Rehearsal]) -> Iterator[list[Any]]:
+    for one in rows:
+        cause = _("the portal's own change") if one.is_ours else _("changed by hand in Slurm")
+        for label, steps in _in_words(one):
+            for step in steps:
+                common = [one.project.code, cause, label, step.text, step.queues]
+                for change in step.lines or [words.Line("", "", "")]:
+                    yield [*common, change.name, change.before, change.after]
 
 
 @login_required

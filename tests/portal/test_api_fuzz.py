@@ -121,6 +121,7 @@ OPERATIONS = (
     "decide",
     "withdraw_allocation",
     "differences",
+    "dry_run",
     "resolve",
     "datasets",
     "register_dataset",

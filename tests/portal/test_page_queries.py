@@ -55,7 +55,7 @@ PAGES = [
     ("pi", "/projects/seg-rm/new-request?allocation=main&kind=longer"),
     ("researcher", "/projects/seg-rm/months/{year}-{month}"),
     ("operator", "/operate/differences"),
-    ("operator", "/operate/differences/next"),
+    ("operator", "/operate/dry-run"),
     ("operator", "/projects/seg-rm"),
     ("operator", "/projects/seg-rm/edit"),
     ("operator", "/projects/seg-rm/archive"),

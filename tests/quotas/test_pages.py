@@ -314,7 +314,7 @@ def test_pages_with_everything_on_them_ask_eight_times_at_most(project: Project,
     for who in (Page(leader), operator()):
         for where in [f"/projects/aurora{page}" for page in pages] + [
             "/operate/differences",
-            "/operate/differences/next",
+            "/operate/dry-run",
         ]:
             with CaptureQueriesContext(connection) as asked:
                 status = who.get(where).status_code
@@ -322,7 +322,7 @@ def test_pages_with_everything_on_them_ask_eight_times_at_most(project: Project,
             if status == 200:
                 found[where] = max(len(sent), found.get(where, 0))
     # a rehearsal asks all that the worker's own pass asks, five times whatever the number of projects
-    most = dict.fromkeys(found, 8) | {"/operate/differences/next": 9}
+    most = dict.fromkeys(found, 8) | {"/operate/dry-run": 9}
     assert len(found) == 10 and {where: n for where, n in found.items() if n > most[where]} == {}
 
 
