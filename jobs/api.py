@@ -34,7 +34,7 @@ class Filters(Schema):
     mine: bool = False
     owner: Text = Field("", max_length=64, description="Login of who asked.")
     gpu_type: Text = Field("", max_length=40)
-    text: Text = Field("", max_length=64, description="In its name or note; a whole number is Slurm's.")
+    text: Text = Field("", max_length=64, description="In name or note; a whole login is a person's, a number Slurm's.")
     since: Day | None = Field(None, description="Asked for on this day or later, on the site's clock.")
     until: Day | None = Field(None, description="Asked for on this day or earlier.")
     cursor: UUID | None = None
@@ -60,6 +60,8 @@ def jobs(request: HttpRequest, filters: Query[Filters]) -> dict[str, Any]:
     if filters.project:
         project = gate.fetch(Project.objects.all(), request.user, Permission.PROJECT_VIEW, code=filters.project)
         rows = rows.filter(project=project)
+    elif not filters.mine and (within := finding.only_in(_person(request))) is not None:
+        rows = rows.filter(project__in=within)
     if filters.mine:
         rows = rows.filter(owner=_person(request))
     if filters.state:

@@ -15,6 +15,7 @@ COLUMNS: dict[str, str | Promise] = {
     "resources": _("Resources"),
     "partition": _("Partition"),
     "preset": _("Preset"),
+    "note": _("Note"),
     "nodes": _("Nodes used"),
     "exit": _("Exit code"),
     "limit": _("Time limit"),

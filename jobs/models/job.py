@@ -9,9 +9,10 @@ from uuid import UUID
 import pgtrigger
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
-from django.contrib.postgres.indexes import GinIndex
+from django.contrib.postgres.indexes import GinIndex, OpClass
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Upper
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -35,7 +36,7 @@ def _address() -> str:
 
 # what a line of a list shows of a job
 LINE = (
-    "project", "source", "created_at", "name", "alias", "partition", "gpu_type", "gpus", "nodes", "cpus",
+    "project", "source", "created_at", "name", "alias", "note", "partition", "gpu_type", "gpus", "nodes", "cpus",
     "time_limit_minutes", "archived_at", "options", "task_counts", "planned_at",
     "owner", "owner_login", "phase", "state", "reason", "slurm_job_id", "started_at", "ended_at", "node_list",
     "allocated_gpus", "exit_code", "exit_signal", "cancel_asked_by", "project__code", "project__title",
@@ -143,7 +144,15 @@ class Job(models.Model):
             models.Index(fields=["owner", "-ended_at"], name="job_owner_ended", condition=Q(ended_at__isnull=False)),
             models.Index(fields=["project", "phase"], name="job_open", condition=Q(phase__in=[p.value for p in OPEN])),
             models.Index(fields=["id"], name="job_requested", condition=Q(phase=Phase.REQUESTED.value)),
-            models.Index(fields=["cluster", "slurm_job_id"], name="job_slurm_id"),
+            models.Index(fields=["slurm_job_id", "cluster"], name="job_number"),
+            models.Index(fields=["owner_login", "-id"], name="job_login"),
+            models.Index(fields=["gpu_type", "-id"], name="job_gpu"),
+            # any part of what people call it, of three letters or more (jobs.services.finding)
+            GinIndex(
+                *(OpClass(Upper(name), "gin_trgm_ops") for name in ("name", "alias", "note")),
+                name="job_words",
+                fastupdate=False,  # what waits to be put in is read by every search, and the planner shuns the index
+            ),
             # which jobs wait for this one
             GinIndex(
                 fields=["options"],

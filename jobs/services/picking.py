@@ -9,7 +9,6 @@ from datetime import datetime
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import Q
 from django.db.models.fields.json import KT
 from django.utils.translation import gettext_lazy as _
 
@@ -21,6 +20,7 @@ from cluster.models import Cluster
 from cluster.models.picture import Kept
 from jobs.models import Job
 from jobs.options import KINDS
+from jobs.services import finding
 from jobs.states import View, view
 from projects.models import Project
 
@@ -51,7 +51,7 @@ def waits(*, project: Project, by: User, said: str, q: str = "") -> tuple[list[W
     seen = gate.allowing(Job.objects.lines("owner"), by, Permission.JOB_VIEW)
     named = {row.pk: row for row in seen.filter(pk__in=list(asked))} if asked else {}
     here = Job.objects.lines("owner").filter(project=project).exclude(pk__in=list(asked)).order_by("-pk")
-    rows = here.filter(_matching(q), pk__gte=first_at(time.time() - BACK)) if q else here.open().filter(owner=by)
+    rows = here.filter(finding.saying(q), pk__gte=first_at(time.time() - BACK)) if q else here.open().filter(owner=by)
     others = gate.allowing(rows, by, Permission.JOB_VIEW)
     rest = [one for one in said.split() if not any(pk in named for _kind, pk in _ids([one]))]
     chosen = [Wait(named[pk], asked[pk]) for pk in asked if pk in named]
@@ -79,11 +79,6 @@ def _ids(words: Iterable[str]) -> Iterable[tuple[str, UUID]]:
             continue
         if kind in KINDS:
             yield kind, pk
-
-
-def _matching(q: str) -> Q:
-    found = Q(name__icontains=q) | Q(alias__icontains=q) | Q(owner_login=q)
-    return found | Q(slurm_job_id=int(q)) if q.isascii() and q.isdigit() and len(q) < 18 else found
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

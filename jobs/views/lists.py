@@ -32,6 +32,7 @@ EVERYBODY = "cluster"
 WHOSE = ("mine", "all", "starred", EVERYBODY)
 MORE = ("person", "gpu", "since", "until", "archived")  # filters behind the first ones
 PAGE = 50
+NOWHERE = -1  # no project
 
 
 @login_required
@@ -72,7 +73,7 @@ def asked_of(request: SignedInRequest) -> dict[str, Any]:
         "since": _day(get("since", "")),
         "until": _day(get("until", "")),
         "archived": get("archived") == "yes",
-        "q": get("q", "")[:64],
+        "q": _word(get("q", ""), 64),
         "before": _uuid(get("before", "")),
         "col": request.GET.getlist("col")[: len(columns.COLUMNS)],
     }
@@ -100,30 +101,32 @@ def _uuid(text: str) -> UUID | None:
 
 def _rows(user: User, asked: dict[str, Any]) -> Sequence[Job | others.Stranger]:
     """One more than a page."""
+    if is_everybodys(asked):
+        return others.lines(narrowed_as(user, asked), by=user, most=PAGE + 1)
+    if asked["q"]:  # it is looked for inside names and notes: no statement of one shape
+        return list(gate.allowing(narrowed_as(user, asked), user, Permission.JOB_VIEW)[: PAGE + 1])
     values, under_way = _values(user, asked), asked["state"] == "open"
-    if asked["whose"] == EVERYBODY and others.allowed():
-        return others.lines(_narrowed(under_way, True, **values), by=user, most=PAGE + 1)
-    if "text" in values:  # it is looked for inside names and notes: no statement of one shape
-        rows = gate.allowing(_narrowed(under_way, asked["archived"], **values), user, Permission.JOB_VIEW)
-        return list(rows[: PAGE + 1])
     return _listing(frozenset(values), under_way, asked["archived"]).allowing(user, Permission.JOB_VIEW, **values)
 
 
+def is_everybodys(asked: dict[str, Any]) -> bool:
+    """Whether it is the list of the whole cluster's, in which strangers' rows are reduced to what the site allows."""
+    return asked["whose"] == EVERYBODY and bool(others.allowed())
+
+
 def narrowed_as(user: User, asked: dict[str, Any]) -> JobQuerySet:
-    """All the rows of a list so filtered, not yet narrowed to what the person may see."""
-    return _narrowed(asked["state"] == "open", asked["archived"], **_values(user, asked | {"before": None}))
+    """The rows of a list so filtered, newest first, not yet narrowed to what the person may see."""
+    archived = asked["archived"] or is_everybodys(asked)
+    return _narrowed(asked["state"] == "open", archived, **_values(user, asked))
 
 
 def _values(user: User, asked: dict[str, Any]) -> dict[str, Any]:
     """What the list is narrowed by."""
-    text = asked["q"].replace("\x00", "")
-    number = int(text) if text.isascii() and text.isdigit() and len(text) < 18 else 0
     values = {
         "owner": user.pk if asked["whose"] == "mine" else None,
         "project": asked["project_code"],
         "state": "" if asked["state"] == "open" else asked["state"],
-        "number": number,
-        "text": "" if number else text,
+        "text": asked["q"],
         "before": asked["before"],
         "starred": user.pk if asked["whose"] == "starred" else None,
         "login": asked["person"],
@@ -131,7 +134,14 @@ def _values(user: User, asked: dict[str, Any]) -> dict[str, Any]:
         "since": asked["since"] and finding.first_of(asked["since"]),
         "until": asked["until"] and finding.after(asked["until"]),
     }
-    return {name: value for name, value in values.items() if value}
+    return {name: value for name, value in values.items() if value} | _within(user, asked)
+
+
+def _within(user: User, asked: dict[str, Any]) -> dict[str, int]:
+    """`in_0`, `in_1` ...: where all that the person may see can be, if it is in few projects."""
+    is_bounded = asked["whose"] in ("mine", "starred") or asked["project_code"] or is_everybodys(asked)
+    found = None if is_bounded else finding.only_in(user)
+    return {} if found is None else {f"in_{n}": key for n, key in enumerate(found or [NOWHERE])}
 
 
 @cache
@@ -142,10 +152,12 @@ def _listing(_names: frozenset[str], under_way: bool, archived: bool) -> gate.Li
 
 def _narrowed(under_way: bool, archived: bool, **values: Any) -> JobQuerySet:
     fields = {
-        "owner": "owner", "state": "state", "number": "slurm_job_id",
-        "login": "owner_login", "gpu": "gpu_type", "since": "pk__gte", "until": "pk__lt",
+        "owner": "owner", "state": "state", "login": "owner_login", "gpu": "gpu_type", "since": "pk__gte",
+        "until": "pk__lt",
     }  # fmt: skip
     rows = Job.objects.lines().filter(**{fields[name]: value for name, value in values.items() if name in fields})
+    if within := [value for name, value in values.items() if name.startswith("in_")]:
+        rows = rows.filter(project__in=within)
     if "text" in values:
         rows = rows.filter(finding.saying(values["text"]))
     if "project" in values:

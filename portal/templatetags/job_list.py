@@ -93,6 +93,7 @@ _OWN: dict[str, Cell] = {
     "resources": lambda job, shown: _with(_asked(job), job.partition, "partition" not in shown),
     "partition": lambda job, shown: escape(job.partition),
     "preset": lambda job, shown: _said(job.options.get("preset")),
+    "note": lambda job, shown: _said(job.note),
     "nodes": lambda job, shown: _said(job.node_list),
     "exit": lambda job, shown: _said(job.exit_code),
     "limit": lambda job, shown: duration(limit_seconds(job)),

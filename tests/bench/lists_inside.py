@@ -11,8 +11,11 @@ from typing import Any
 
 from tests.bench import inside, seed
 
-# each has a full page at both sizes
-PATHS = ("/jobs/", "/jobs/?whose=all", "/jobs/?whose=cluster", "/jobs/?gpu=a100")
+# each has a full page at both sizes, the last none at either: the worst that can be looked for
+PATHS = (
+    "/jobs/", "/jobs/?whose=all", "/jobs/?whose=cluster", "/jobs/?gpu=a100", "/jobs/?whose=all&q=seed",
+    "/jobs/?whose=all&q=nowhere",
+)  # fmt: skip
 ROUNDS, WARM = 60, 8
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
+from access.roles import Role, SiteRole
 from jobs.models import Job, SavedView
-from jobs.services import acts
+from jobs.services import acts, finding
 from jobs.states import Phase, State
-from tests.factories import make_member
+from tests.factories import make_member, make_project, make_user
 from tests.jobs.conftest import Bench
 from tests.pages import signed_in
 
@@ -57,6 +59,57 @@ def test_by_the_name_people_gave_and_by_their_note(bench: Bench, jobs: list[Job]
     for text in ("alpha", "THE PAPER", "50%25"):
         assert "Baseline A" in signed_in(bench.user).get(f"/jobs/?q={text}", headers=EN).content.decode(), text
     assert shown(bench, "q=%25") == set()
+
+
+def test_a_number_is_slurms_or_in_a_name_and_a_login_is_its_persons(bench: Bench, jobs: list[Job]) -> None:
+    Job.objects.filter(pk=jobs[0].pk).update(slurm_job_id=4711)
+    acts.label(job=jobs[1], by=bench.user, alias="", note="like 4711 without decay")
+    assert shown(bench, "q=4711") == {"alpha", "beta"}
+    assert shown(bench, f"whose=all&q={jobs[3].owner_login}") == {"delta"}
+    assert shown(bench, f"whose=all&q={jobs[3].owner_login[:-1]}") == set(), "only a whole one"
+
+
+def test_of_one_or_two_letters_the_beginning_of_a_word_counts(bench: Bench, jobs: list[Job]) -> None:
+    assert shown(bench, "q=B") == shown(bench, "q=be") == {"beta"}
+    assert shown(bench, "q=ta") == set()
+    acts.label(job=jobs[2], by=bench.user, alias="", note="for the_paper")
+    assert shown(bench, "q=th") == shown(bench, "q=PA") == {"gamma"}
+    assert shown(bench, "q=eta") == {"beta"}
+
+
+@pytest.mark.parametrize("text", ["train", "tr", "7", "4711", "a-b"])
+def test_text_is_found_by_indexes_alone(bench: Bench, text: str) -> None:
+    """However many jobs there are: none of these needs to look at every row."""
+    found = Job.objects.filter(finding.saying(text)).order_by()
+    with connection.cursor() as cursor:
+        cursor.execute("SET enable_seqscan = off")
+        try:
+            plan = found.explain()
+        finally:
+            cursor.execute("RESET enable_seqscan")
+    assert "Seq Scan" not in plan and plan.count("on job_words") >= 3, plan
+
+
+def test_all_that_one_may_see_is_the_same_in_few_projects_in_many_and_in_none(bench: Bench, jobs: list[Job]) -> None:
+    everything = {"alpha", "beta", "gamma", "delta"}
+    assert shown(bench, "whose=all") == everything
+    mate = make_member(bench.project)
+    for _ in range(finding.SEVERAL + 1):
+        make_project(members={mate: Role.VIEWER})
+    assert finding.only_in(mate) is None and finding.only_in(bench.user) == [bench.project.pk]
+    bench.user = mate
+    assert shown(bench, "whose=all") == everything
+    bench.user = make_user()
+    assert finding.only_in(bench.user) == [] and shown(bench, "whose=all") == shown(bench, "whose=all&q=alpha") == set()
+    bench.user = make_user(site_role=SiteRole.OPERATOR)
+    assert shown(bench, "whose=all") == everything
+
+
+def test_the_note_is_a_column_of_ones_choice(bench: Bench, jobs: list[Job]) -> None:
+    acts.label(job=jobs[0], by=bench.user, alias="", note="<b>for the paper</b>")
+    page = signed_in(bench.user).get("/jobs/?col=note&col=state", headers=EN).content.decode()
+    assert "&lt;b&gt;for the paper&lt;/b&gt;" in page
+    assert "for the paper" not in signed_in(bench.user).get("/jobs/", headers=EN).content.decode()
 
 
 def test_a_filter_that_nothing_fits_says_so(bench: Bench, jobs: list[Job]) -> None:

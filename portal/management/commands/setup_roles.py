@@ -23,6 +23,7 @@ class Command(BaseCommand):
         create_roles()
         with connection.cursor() as cursor:
             cursor.execute(f"ALTER SCHEMA public OWNER TO {OWNER}")
+            cursor.execute("CREATE EXTENSION IF NOT EXISTS pg_trgm")  # PostgreSQL's own; who owns tables may make none
             cursor.execute(f"SET ROLE {OWNER}")
             try:
                 call_command("migrate", interactive=False, verbosity=options["verbosity"])
