@@ -234,7 +234,8 @@ def test_broken_off_in_the_middle_it_arrives_in_the_end(lab: Lab, ground: Ground
     wanted, left = ground.wanted(*rows, limits=Limits(gpus_at_once=7)), []
     while (steps := plan(wanted, ground.there()).steps) and len(left) < 8:
         left.append(len(steps))
-        with lab.sacctmgr_killed(0.05 * 3 ** len(left)), contextlib.suppress(Unanswered):
+        # at first before it can have begun, however quick the machine
+        with lab.sacctmgr_killed(0.0025 * 4 ** len(left)), contextlib.suppress(Unanswered):
             lab.accounts.carry_out(steps)
     assert left == sorted(left, reverse=True) and 1 < len(left) < 8
     ground.make(wanted)
