@@ -23,9 +23,10 @@ UNITS = {"utilization": "%", "memory": "MiB", "power": "W", "temperature": "°C"
 
 
 class Span(Schema):
-    """Which part: `start` in unix seconds (else all of it, or the last ten minutes while it runs)."""
+    """Which part: from `start` in unix seconds, else all of it, or the `last` seconds while it runs, by our clock."""
 
     start: float | None = Field(None, ge=0, le=1e11)
+    last: int = Field(600, ge=1, le=10**8)
     points: int = Field(1000, ge=4, le=POINTS)
     task: int | None = Field(None, ge=0, le=2**31 - 1, description="Of an array: one of its tasks.")
 
@@ -103,7 +104,7 @@ def gpus(request: HttpRequest, pk: UUID, span: Query[Span]) -> dict[str, Any]:
     """What the job's GPUs did: utilization, memory, power, temperature, each with its least and most a step."""
     job = _job(request, pk)
     try:
-        found = showing.charts(job=job, by=_person(request), start=span.start, points=span.points, task=span.task)
+        found = showing.charts(job=job, by=_person(request), **span.dict())
     except Away:
         return _nothing("away")
     return _out(found) if found and found.cards else _nothing("none")
@@ -115,7 +116,7 @@ def usage(request: HttpRequest, pk: UUID, span: Query[Span]) -> dict[str, Any]:
     job = _job(request, pk)
     more: dict[str, Any] = {"whole_node": list(host_names.OF_NODE), "missing": []}
     try:
-        found = hosting.charts(job=job, by=_person(request), start=span.start, points=span.points, task=span.task)
+        found = hosting.charts(job=job, by=_person(request), **span.dict())
     except Away:
         return _nothing("away") | more
     if found is None or not found.bands:

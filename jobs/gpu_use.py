@@ -82,8 +82,10 @@ class GpuUse:
     @property
     def is_told(self) -> bool:
         """Whether every card was read for most of the run."""
-        return len(self.cards) == self.asked > 0 and all(
-            card.measured >= READ and card.active_share is not None for card in self.cards
+        return (
+            self.seconds > 0
+            and len(self.cards) == self.asked > 0
+            and all(card.measured >= READ and card.active_share is not None for card in self.cards)
         )
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -72,9 +72,10 @@ class Gpu(models.Model):
         """In use outside the queue."""
         return bool(self.strangers)
 
-    def idle_for(self, now: datetime) -> timedelta | None:
-        """How long it has done nothing, where that is long enough to say so."""
-        idle = now - self.idle_since if self.idle_since else None
+    @property
+    def idle_for(self) -> timedelta | None:
+        """How long it was seen to do nothing, up to the last look, where that is long enough to say so."""
+        idle = self.seen_at - self.idle_since if self.idle_since else None
         return idle if idle and idle >= IDLE_AFTER else None
 
 
@@ -106,8 +107,8 @@ class OutsideUse(models.Model):
 
     @property
     def seconds(self) -> float:
-        """How long it went on."""
-        return ((self.ended_at or self.seen_at) - self.began_at).total_seconds()
+        """How long it went on; a clock that was put back makes it none, not less."""
+        return max(0.0, ((self.ended_at or self.seen_at) - self.began_at).total_seconds())
 
 
 # what several pages show whole

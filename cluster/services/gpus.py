@@ -14,7 +14,7 @@ from cluster.models import Cluster, Gpu, OutsideUse
 from cluster.models.gpus import EVERY, IDLE, RECENT
 
 SPAN = timedelta(seconds=EVERY)
-GONE = timedelta(minutes=3)  # unseen for so long, a use is over
+GONE = timedelta(minutes=3)  # unseen for so long, a use is over, and nobody knows whether a card was idle meanwhile
 FIELDS = (
     "model", "state", "utilization", "memory_mib", "memory_total_mib", "power_watts", "power_limit_watts",
     "temperature", "throttled", "faults", "mig", "slurm_jobs", "strangers", "idle_since", "recent", "seen_at",
@@ -65,9 +65,14 @@ def _idle_since(card: Seen, row: Gpu | None, now: datetime) -> datetime | None:
     use = card.values.get("utilization")
     if use is None or use > IDLE or not card.jobs:
         return None
-    if row is None or row.idle_since is None or row.slurm_jobs != sorted(card.jobs):
+    if row is None or row.idle_since is None or row.slurm_jobs != sorted(card.jobs) or not goes_on(row.seen_at, now):
         return now
     return row.idle_since
+
+
+def goes_on(seen: datetime, now: datetime) -> bool:
+    """Whether what was seen then goes on: not where nobody looked for long, nor where the clock was put on or back."""
+    return timedelta(0) <= now - seen <= GONE
 
 
 def _recent(row: Gpu | None, use: float | None, now: datetime) -> list[int | None]:
@@ -86,13 +91,14 @@ def note_outside(cluster: Cluster, cards: Iterable[Seen], now: datetime) -> None
         for one in card.strangers:
             key = (card.node, card.index, one["uid"])
             used[key] = used.get(key, 0) + one["mib"]
+    for key, row in list(rows.items()):
+        if not goes_on(row.seen_at, now):
+            row.ended_at = row.seen_at
+            row.save(update_fields=["ended_at"])
+            del rows[key]
     for key, mib in used.items():
         row = rows.get(key) or OutsideUse(
             cluster=cluster, node_name=key[0], index=key[1], uid=key[2], began_at=now, seen_at=now
         )
         row.most_mib, row.seen_at = max(row.most_mib, mib), now
         row.save()
-    for key, row in rows.items():
-        if key not in used and now - row.seen_at > GONE:
-            row.ended_at = row.seen_at
-            row.save(update_fields=["ended_at"])

@@ -53,12 +53,11 @@ class GpuChart extends HTMLElement {
     this.ask();
   }
 
-  // What is asked for: all of it at first, then what came since.
+  // What is asked for: all of it at first, then what came since; by the portal's clock, whatever this machine's says.
   address() {
-    const now = Date.now() / 1000;
-    const first = this.span ? Math.max(Number(this.dataset.start), now - this.span) : Number(this.dataset.start);
-    const start = this.data.end && this.data.step === 1 ? this.data.end - 2 : first;
-    return `${this.dataset.url}${this.dataset.url.includes("?") ? "&" : "?"}start=${start.toFixed(0)}&points=2000`;
+    const on = this.data.end && this.data.step === 1 ? this.data.end - 2 : this.span ? 0 : Number(this.dataset.start);
+    const part = on ? `start=${on.toFixed(0)}` : `last=${this.span}`;
+    return `${this.dataset.url}${this.dataset.url.includes("?") ? "&" : "?"}${part}&points=2000`;
   }
 
   async ask() {

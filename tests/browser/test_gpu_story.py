@@ -85,7 +85,7 @@ def _idle_long_ago(page: Page, path: str) -> None:
     while "idle for 22 min" not in page.inner_text("main"):
         assert time.monotonic() < deadline, page.inner_text("main")
         in_database(
-            "UPDATE cluster_gpu SET idle_since = now() - interval '22 minutes'"
+            "UPDATE cluster_gpu SET idle_since = now() - interval '22 minutes 30 seconds'"
             " WHERE utilization = 0 AND slurm_jobs <> '{}'"
         )
         page.goto(address(path))

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import MappingProxyType
 
 from cluster.metrics.prometheus import Away, Prometheus
 
@@ -41,19 +42,18 @@ def served(text: Text) -> Iterator[int]:
 
 
 @contextlib.contextmanager
-def scraped(folder: Path, nodes: Mapping[str, list[Text]], *, more: str = "") -> Iterator[Prometheus]:
-    """Its client; `nodes`: the exporters of each node; `more`: of the scrape's settings."""
+def scraped(
+    folder: Path, nodes: Mapping[str, list[Text]], more: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[Prometheus]:
+    """Its client; `nodes`: the exporters of each node; `more`: a node's own setting of the scrape."""
     with contextlib.ExitStack() as all_of_them:
-        targets = [
-            f'      - {{ targets: ["127.0.0.1:{all_of_them.enter_context(served(text))}"], labels: {{ node: "{node}" }} }}'
-            for node, texts in nodes.items()
-            for text in texts
-        ]
-        words = [
-            "scrape_configs:", "  - job_name: nodes", "    scrape_interval: 1s", "    scrape_timeout: 1s", more,
-            "    static_configs:", *targets,
-        ]  # fmt: skip
-        (folder / "prometheus.yml").write_text("\n".join(line for line in words if line) + "\n")
+        words = ["global: { scrape_interval: 1s, scrape_timeout: 1s }", "scrape_configs:"]
+        for node, texts in nodes.items():
+            words += [f"  - job_name: {node}", *([f"    {more[node]}"] if node in more else []), "    static_configs:"]
+            for text in texts:
+                port = all_of_them.enter_context(served(text))
+                words.append(f'      - {{ targets: ["127.0.0.1:{port}"], labels: {{ node: "{node}" }} }}')
+        (folder / "prometheus.yml").write_text("\n".join(words) + "\n")
         yield all_of_them.enter_context(running(folder))
 
 

@@ -10,18 +10,18 @@ from cluster.metrics.charts import Chart, Where
 from cluster.metrics.hosts import host_chart
 from jobs.models import Job
 from jobs.services.gpus.places import held
-from jobs.services.gpus.showing import SHARED, note, part
+from jobs.services.gpus.showing import LIVE, SHARED, note, part
 
 
 def charts(
-    *, job: Job, by: User, start: float | None = None, points: int = 1000, task: int | None = None
+    *, job: Job, by: User, start: float | None = None, last: float = LIVE, points: int = 1000, task: int | None = None
 ) -> Chart | None:
     """Of a job the gate has let `by` see, or of a task of its array; else as `showing.charts`. Raises Away."""
     place, ended = held(job, task, without_gpus=True)
     if place is None:
         return None
     note(job=job, by=by)
-    whole = part(place, start, is_over=ended is not None)
+    whole = part(place, start, last, is_over=ended is not None)
     if ended:
         return host_chart(whole, points=points)
     return _shared(whole.job, whole.nodes, round(whole.start), points, int(time.time() / SHARED))

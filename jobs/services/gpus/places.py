@@ -30,8 +30,7 @@ def hosts_of(job: Job) -> Where | None:
     """The same, with GPUs or without."""
     if job.slurm_job_id is None or job.started_at is None or not job.node_list:
         return None
-    end = job.ended_at or timezone.now()
-    return Where(job.slurm_job_id, tuple(hosts(job.node_list)), job.started_at.timestamp(), end.timestamp())
+    return _span(job.slurm_job_id, job.node_list, job.started_at, job.ended_at)
 
 
 def of_task(run: Run) -> Where | None:
@@ -43,8 +42,13 @@ def hosts_of_task(run: Run) -> Where | None:
     """The same, with GPUs or without."""
     if run.own_id is None or run.started_at is None or not run.node_list:
         return None
-    end = run.ended_at or timezone.now()
-    return Where(run.own_id, tuple(hosts(run.node_list)), run.started_at.timestamp(), end.timestamp())
+    return _span(run.own_id, run.node_list, run.started_at, run.ended_at)
+
+
+def _span(number: int, nodes: str, start: datetime, end: datetime | None) -> Where:
+    """Until now where it runs; never before its start, whatever the clocks of slurmctld and of the portal say."""
+    until = max(end or timezone.now(), start)
+    return Where(number, tuple(hosts(nodes)), start.timestamp(), until.timestamp())
 
 
 def last_run(job: Job, task: int) -> Run | None:

@@ -25,7 +25,7 @@ from audit.models import AuditEvent
 from cluster.metrics import names
 from cluster.metrics.charts import Card, Chart, Where, cards_of, chart
 from cluster.models import Gpu
-from cluster.models.gpus import RECENT
+from cluster.models.gpus import EVERY, RECENT
 from jobs import gpu_use
 from jobs.models import GpuSummary, Job, Run
 from jobs.services.gpus.places import held
@@ -103,10 +103,16 @@ def _running(job: Job, now: datetime, run: Run | None = None) -> list[Line]:
 
 
 def _now(row: Gpu, several: bool, now: datetime) -> Line:
-    idle, spark = row.idle_for(now), [*[None] * (RECENT - len(row.recent)), *row.recent]
+    """Of a card that nobody has read for long: its past, and nothing that would be taken for the present."""
+    name = f"{row.node_name}:{row.index}" if several else str(row.index)
+    missed = max(0, round((now - row.seen_at).total_seconds() / EVERY) - 1)
+    spark = [*[None] * (RECENT - len(row.recent)), *row.recent, *[None] * min(missed, RECENT)][-RECENT:]
+    if row.is_old:
+        return Line(name, None, None, row.memory_total_mib, None, None, spark, None, row)
+    idle = row.idle_for
     return Line(
-        f"{row.node_name}:{row.index}" if several else str(row.index), row.utilization, row.memory_mib,
-        row.memory_total_mib, row.power_watts, row.temperature, spark, idle.total_seconds() if idle else None, row,
+        name, row.utilization, row.memory_mib, row.memory_total_mib, row.power_watts, row.temperature, spark,
+        idle.total_seconds() if idle else None, row,
     )  # fmt: skip
 
 
@@ -126,27 +132,27 @@ def report(job: Job, kept: GpuSummary) -> Report:
 
 
 def charts(
-    *, job: Job, by: User, start: float | None = None, points: int = 1000, task: int | None = None
+    *, job: Job, by: User, start: float | None = None, last: float = LIVE, points: int = 1000, task: int | None = None
 ) -> Chart | None:
     """The charts of a job the gate has let `by` see, or of a task of its array.
 
-    From `start` (unix seconds) on, else the last ten minutes of a run and all of what is over. None where it has not
+    From `start` (unix seconds) on, else the `last` seconds of a run and all of what is over. None where it has not
     started. Raises cluster.metrics.prometheus.Away.
     """
     place, ended = held(job, task)
     if place is None:
         return None
     note(job=job, by=by)
-    whole = part(place, start, is_over=ended is not None)
+    whole = part(place, start, last, is_over=ended is not None)
     cards = _cards_of(place, ended is not None)
     if ended:
         return chart(whole, cards, points=points)
     return _shared(whole.job, whole.nodes, round(whole.start), cards, points, int(time.time() / SHARED))
 
 
-def part(place: Where, start: float | None, *, is_over: bool) -> Where:
-    """From `start` on, within the run; without it all of what is over, and the last ten minutes of what runs."""
-    begin = place.start if is_over else max(place.start, place.end - LIVE)
+def part(place: Where, start: float | None, last: float, *, is_over: bool) -> Where:
+    """From `start` on, within the run; without it all of what is over, and the `last` seconds of what runs."""
+    begin = place.start if is_over else max(place.start, place.end - last)
     return dataclasses.replace(place, start=min(max(place.start, begin if start is None else start), place.end))
 
 
