@@ -63,6 +63,7 @@ from quotas.api import router as allocations
 from quotas.api_differences import dry_run
 from quotas.api_differences import router as differences
 from quotas.api_reports import router as reports
+from quotas.api_requests import own as own_requests
 from quotas.api_requests import router as allocation_requests
 from quotas.services import NotMember, OverAllocation
 from quotas.services.drift import NothingToDo
@@ -91,6 +92,7 @@ manage = door(write=TokenScope.MANAGE)
 for router in (projects, people, joins, standings):
     api.add_router("/projects", router, auth=manage, tags=["projects"])
 api.add_router("/requests", requests, auth=manage, tags=["requests"])
+api.add_router("/requests", own_requests, auth=manage, tags=["requests"])
 api.add_router("/directory", directory, auth=manage, tags=["directory"])
 for router in (allocations, reports, allocation_requests):
     api.add_router("/projects", router, auth=manage, tags=["allocations"])

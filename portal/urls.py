@@ -19,6 +19,7 @@ from portal import allocation_urls, dataset_urls, health, views
 from portal.api import absent, api
 from presets import urls as preset_urls
 from projects.views import joining, mine, opening
+from quotas.views import asked
 
 # These pages join rooms, so they live in the highest room they show.
 PROJECTS = [
@@ -66,7 +67,7 @@ CLUSTER = [
     path("announcements/<int:pk>/dismiss", operating.dismiss, name="dismiss"),
 ]
 ASKING = [
-    path("", mine.asked, name="list"),
+    path("", asked.asked, name="list"),
     path("project", mine.ask_project, name="project"),
     path("<uuid:pk>/withdraw", joining.withdraw, name="withdraw"),
 ]

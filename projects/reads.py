@@ -20,6 +20,7 @@ from accounts.models import User
 from projects.models import JoinRequest, Membership, Project, ProjectRequest, ProjectState, RequestState
 
 MOST_LISTED = 30
+MOST_ASKED = 200  # requests of one person on a page
 ANSWER_SHOWN = timedelta(days=30)  # how long an answer stays on the page of whoever asked
 _NAME = Coalesce(NullIf(F("user__display_name"), Value("")), F("user__username"))
 
@@ -50,13 +51,14 @@ def listed(user: User, words: str) -> QuerySet[Project]:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Asked:
-    """One request as whoever made it sees it; `code` and `title` are the project's."""
+    """One request as whoever made it sees it; `code` and `title` are the project's. `kind`: what is asked for."""
 
     pk: UUID
-    to_join: bool
+    kind: str  # join, project, or a kind of request for an allocation
     code: str
     title: str
     at: datetime
+    why: str
     state: str
     answer: str
     decided_at: datetime | None
@@ -78,19 +80,26 @@ class Asked:
         return str(RequestState(self.state).label)
 
 
-def asked_by(user: User) -> list[Asked]:
-    """What the person asked for and has no answer to yet, or has had one lately; newest first."""
-    lately = Q(state=RequestState.OPEN) | Q(decided_at__gt=timezone.now() - ANSWER_SHOWN)
-    wanted = (lately & ~Q(state=RequestState.WITHDRAWN)) & Q(asked_by=user)
-    own = ("asked_at", "state", "answer", "decided_at")
+OWN = ("asked_at", "why", "state", "answer", "decided_at")
+
+
+def lately(user: User) -> Q:
+    """What the person asked for and has no answer to yet, or has had one lately."""
+    answered = Q(decided_at__gt=timezone.now() - ANSWER_SHOWN) & ~Q(state=RequestState.WITHDRAWN)
+    return (Q(state=RequestState.OPEN) | answered) & Q(asked_by=user)
+
+
+def asked_by(user: User, *, ever: bool = False) -> list[Asked]:
+    """To join and for projects: what waits or was answered lately, or (ever) all there is; newest first."""
+    wanted = Q(asked_by=user) if ever else lately(user)
     joins = JoinRequest.objects.filter(wanted).values_list(
-        "pk", Value(True), "project__code", "project__title", *own, "project__code"
+        "pk", Value("join"), "project__code", "project__title", *OWN, "project__code"
     )
     opens = ProjectRequest.objects.filter(wanted).values_list(
-        "pk", Value(False), "code", "title", *own, "project__code"
+        "pk", Value("project"), "code", "title", *OWN, "project__code"
     )
     rows: Iterable[Any] = chain(joins.order_by().union(opens.order_by(), all=True))
-    return sorted((Asked(*row) for row in rows), key=lambda row: row.at, reverse=True)
+    return sorted((Asked(*row) for row in rows), key=lambda row: row.at, reverse=True)[:MOST_ASKED]
 
 
 def own_request(user: User, pk: UUID) -> JoinRequest | ProjectRequest | None:

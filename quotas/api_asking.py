@@ -182,6 +182,12 @@ class RequestOut(AmountsOut):
     decided_at: datetime | None
 
 
+class OwnRequestOut(RequestOut):
+    """One that the caller made, in whichever project."""
+
+    project: str
+
+
 class RequestDetail(RequestOut):
     """With what its allocation gives at present (null: it is about a new one), and all that was said about it."""
 

@@ -18,6 +18,7 @@ from quotas.api_asking import (
     CommentIn,
     CommentOut,
     DecisionIn,
+    OwnRequestOut,
     RequestDetail,
     RequestIn,
     RequestOut,
@@ -28,7 +29,7 @@ from quotas.api_asking import (
 from quotas.models import Allocation, AllocationRequest
 from quotas.services import requests as services
 
-router = Router()
+router, own = Router(), Router()
 MOST = 200
 
 
@@ -38,6 +39,15 @@ def listed(request: HttpRequest, code: str) -> list[dict[str, Any]]:
     project = gate.fetch(Project.objects.all(), request.user, Permission.TRAIL_READ, code=code)
     rows = AllocationRequest.objects.filter(project=project)
     return [request_out(row) for row in rows.select_related("allocation", "asked_by", "decided_by")[:MOST]]
+
+
+@own.get("/allocations", response=list[OwnRequestOut], operation_id="my_allocation_requests")
+def mine(request: HttpRequest) -> list[dict[str, Any]]:
+    """What the caller asked for, of projects whose requests they may still read, the newest first; 200 at most."""
+    rows = AllocationRequest.objects.filter(asked_by=me(request)).order_by("-asked_at")
+    known = gate.allowing(rows.select_related("project", "allocation", "asked_by", "decided_by"), request.user,
+                          Permission.TRAIL_READ)  # fmt: skip
+    return [request_out(row) | {"project": row.project.code} for row in known[:MOST]]
 
 
 @router.post("/{code}/allocation-requests", response={201: RequestDetail}, operation_id="ask_allocation")

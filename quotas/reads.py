@@ -8,7 +8,7 @@ from datetime import date, datetime
 from typing import Any
 
 from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import F, OuterRef, QuerySet, Subquery, Sum, Value
+from django.db.models import Case, F, OuterRef, QuerySet, Subquery, Sum, Value, When
 from django.db.models.functions import Coalesce, JSONObject, NullIf
 
 from access import gate
@@ -97,8 +97,9 @@ ASKED = 10  # requests a project's page shows
 
 
 def requests_of_project() -> ArraySubquery:
-    """The latest requests of each project as plain values, the newest first: they cost a page no query."""
-    rows = AllocationRequest.objects.filter(project=OuterRef("pk")).order_by("-asked_at")
+    """A project's requests as plain values, those that wait first, then the newest: they cost a page no query."""
+    waits = Case(When(state=RequestState.OPEN, then=Value(0)), default=Value(1))
+    rows = AllocationRequest.objects.filter(project=OuterRef("pk")).order_by(waits, "-asked_at")
     name = Coalesce(NullIf(F("asked_by__display_name"), Value("")), F("asked_by__username"))
     facts = JSONObject(
         pk="id", kind="kind", state="state", at="asked_at", name=name, title="title", allocation="allocation__title"

@@ -70,16 +70,6 @@ def _role_name(role: str | None) -> str:
 
 
 @login_required
-@require_GET
-def asked(request: SignedInRequest) -> HttpResponse:
-    """What the person asked for, and who waits for their answer: a page, or the part of it that home fetches."""
-    context = {"asked": reads.asked_by(request.user), "to_answer": reads.to_answer(request.user)}
-    if not request.htmx:
-        return render(request, "projects/asked.html", context)
-    return render(request, "projects/_attention.html", context) if any(context.values()) else HttpResponse(status=204)
-
-
-@login_required
 @require_http_methods(["GET", "POST"])
 def ask_project(request: SignedInRequest) -> HttpResponse:
     """Ask the cluster administrators for a project."""

@@ -623,6 +623,7 @@ API = [
     *api(f"{JOIN}/let-in", "POST", "project_view", "member_manage", pk="join", body={"role": "viewer"}),
     *api(f"{JOIN}/turn-away", "POST", "project_view", "member_manage", pk="join", body={"answer": "Not now."}),
     *api("/requests", "GET", SIGNED_IN),
+    *api("/requests/allocations", "GET", SIGNED_IN),
     *api("/requests/joinable", "GET", SIGNED_IN),
     *api("/requests/joinable", "GET", SIGNED_IN, name="search", query="q={code}", alike="project_view"),
     *api("/requests/{pk}", "DELETE", MINE, ok=204, pk="request"),

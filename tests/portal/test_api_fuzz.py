@@ -122,6 +122,7 @@ OPERATIONS = (
     "withdraw_allocation",
     "differences",
     "dry_run",
+    "my_allocation_requests",
     "resolve",
     "datasets",
     "register_dataset",
