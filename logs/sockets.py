@@ -56,7 +56,7 @@ def _bind(server: socket.socket, path: Path, *, mode: int, uid: int, gid: int) -
         os.umask(before)
     os.chown(passing, uid, gid)
     passing.chmod(mode)
-    server.listen(128)
+    server.listen(socket.SOMAXCONN)  # who finds the queue full is refused at once, not made to wait
     passing.replace(path)
     return path.lstat().st_ino
 

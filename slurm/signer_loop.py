@@ -43,7 +43,7 @@ def listen(path: str) -> socket.socket:
     door = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     door.bind(path)
     Path(path).chmod(0o666)  # the folder says who may come near, the peer's uid who is answered
-    door.listen(MOST_CLIENTS)
+    door.listen(socket.SOMAXCONN)  # who finds the queue full is refused at once, not made to wait
     door.setblocking(False)
     return door
 

@@ -21,6 +21,7 @@ from slurm import signer
 from slurm.contract import Refused, Unreachable
 from slurm.signer import No, Policy, Signer
 from slurm.tokens import SignerTokens
+from tests.clock import within
 
 KEY = bytes(range(32))
 WORKER, FOLLOWER, STRANGER = 4001, 4002, 4003
@@ -222,7 +223,7 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
 def as_uid(uid: int, path: Path, *lines: str) -> str:
     """What a process of this uid is answered."""
     code = (
-        "import socket,sys\nfor line in sys.argv[2:]:\n s=socket.socket(socket.AF_UNIX); s.settimeout(5); s.connect(sys.argv[1])\n"
+        "import socket,sys\nfor line in sys.argv[2:]:\n s=socket.socket(socket.AF_UNIX); s.settimeout(30); s.connect(sys.argv[1])\n"
         " try:\n  s.sendall(line.encode()+b'\\n'); print(s.recv(9999).decode())\n except OSError: print('closed')"
     )
     words = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", "/usr/bin/python3", "-c", code, str(path)]
@@ -248,11 +249,8 @@ def test_slow_silent_and_flooding_clients_stop_nobody(serve: Serve) -> None:
     )
     words = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "/usr/bin/python3", "-c", code, str(path)]
     flood = subprocess.Popen(words)
-    flood.wait(timeout=20)
-    time.sleep(0.2)
-    began = time.monotonic()
-    assert '"name": "bancada"' in as_uid(WORKER, path, '{"kind": "admin"}')
-    assert time.monotonic() - began < 2
+    flood.wait(timeout=60)
+    assert '"name": "bancada"' in within(2, lambda: as_uid(WORKER, path, '{"kind": "admin"}'))
 
 
 def test_the_client_against_the_process(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
