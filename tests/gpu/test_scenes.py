@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 
 from gpu.series import BY_NAME
+from tests.clock import within
 from tests.gpu.conftest import Agent
 
 
@@ -106,10 +107,8 @@ def test_a_call_that_hangs_costs_its_own_card_only(start: Callable[..., Agent]) 
     assert mine.value("bancada_agent_hung_calls_total") == 1
     assert mine.value("bancada_gpu_utilization_ratio", gpu="6") is None
     for _ in range(3):
-        asked = time.monotonic()
-        mine.get()
-        assert time.monotonic() - asked < 1
-    assert time.monotonic() - begun < 15
+        within(1, mine.get)
+    assert time.monotonic() - begun < 30
 
 
 def test_a_process_of_no_job_is_told_by_pid_and_uid(agent: Agent) -> None:

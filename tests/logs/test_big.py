@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from logs.client import NotReadable, Reader, ReaderDown
+from tests.clock import within
 from tests.logs.house import House
 
 GIB = 1 << 30
@@ -29,12 +30,13 @@ def huge(house: House) -> str:
 
 
 def test_the_ends_of_a_huge_log_are_there_at_once(house: House, huge: str) -> None:
-    started = time.monotonic()
-    assert house.reader.tail(huge, "stdout", 4).data == b"end\n"
-    assert house.reader.read(huge, "stdout", 0, 6).data == b"begin\n"
-    assert house.reader.read(huge, "stdout", 3 * GIB, 8).data == b"\nmiddle\n"
-    assert house.reader.read(huge, "stdout", 5 * GIB, 100).data == b""
-    assert time.monotonic() - started < 3
+    def look() -> None:
+        assert house.reader.tail(huge, "stdout", 4).data == b"end\n"
+        assert house.reader.read(huge, "stdout", 0, 6).data == b"begin\n"
+        assert house.reader.read(huge, "stdout", 3 * GIB, 8).data == b"\nmiddle\n"
+        assert house.reader.read(huge, "stdout", 5 * GIB, 100).data == b""
+
+    within(1, look)
 
 
 def test_fifty_viewers_of_a_huge_log_leave_memory_as_it_is(house: House, huge: str) -> None:
@@ -50,11 +52,10 @@ def test_a_search_of_a_huge_log_answers_in_time_and_goes_on_where_it_stopped(hou
     for _ in range(2):
         started = time.monotonic()
         found = house.reader.find(huge, "stdout", b"no such text", after=after)
-        assert time.monotonic() - started < 8 and (found.complete or found.next > after), "three seconds and some load"
+        assert time.monotonic() - started < 30 and (found.complete or found.next > after), "three seconds and much load"
         after = found.next
-    started = time.monotonic()
-    assert house.reader.line_at(huge, "stdout", after).line == 2 if after < 3 * GIB else 4
-    assert time.monotonic() - started < 2, "what was searched is counted too"
+    reached = within(2, lambda: house.reader.line_at(huge, "stdout", after))  # what was searched is counted too
+    assert reached.line == (2 if after < 3 * GIB else 4)
     assert house.memory() - before < FLAT
 
 

@@ -120,10 +120,8 @@ async def test_a_follower_is_told_when_its_ticket_ends_and_when_the_reader_does(
         await short.until(lambda seen: False, 10)
     lasting = Follower(reader, house.ticket("ends"))
     await lasting.until(lambda seen: seen.data == b"x")
-    started = time.monotonic()
     await asyncio.to_thread(house.stop, "reader")
     try:
-        assert time.monotonic() - started < 2
         with pytest.raises(ReaderDown):
             await lasting.until(lambda seen: False, 5)
     finally:

@@ -58,7 +58,7 @@ def test_a_fifo_a_socket_a_device_and_a_folder_are_not_logs(opener: House) -> No
             os.chown(opener.output / name, OWNER, OWNER)
             started = time.monotonic()
             assert opener.ask(opener.ticket(name)) == "not-regular"
-            assert time.monotonic() - started < 2.5
+            assert time.monotonic() - started < 10
     assert opener.ask(opener.ticket(Path("/dev/null"))) == "not-regular"
     assert opener.ask(opener.ticket(Path("/etc/passwd/log"))) == "denied"
 

@@ -112,7 +112,7 @@ def test_a_hostile_line_costs_no_more_than_a_friendly_one() -> None:
         fold(data)
         plain(data)
         assert b"".join(pieces(data)) == data
-        assert time.monotonic() - started < 2, unit
+        assert time.monotonic() - started < 30, unit  # 20 ms; what is square in the length takes minutes
 
 
 def test_after_first_line() -> None:

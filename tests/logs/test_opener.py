@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from logs.asking import MAX_REQUEST, STREAMS, BadRequest, OpenerDown, decode_request, encode_request
+from tests.clock import within
 from tests.logs.conftest import needs_root
 from tests.logs.house import OWNER, ROOT, STRANGER, House, as_uid, running, wait_until
 
@@ -100,9 +101,7 @@ def test_who_connects_and_says_nothing_holds_up_nobody(opener: House) -> None:
     idle = [socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(100)]
     for connection in idle:
         connection.connect(str(opener.opener_socket))
-    started = time.monotonic()
-    assert opener.ask(opener.ticket("busy")) == "ok x"
-    assert time.monotonic() - started < 1.8
+    assert within(1.8, lambda: opener.ask(opener.ticket("busy"))) == "ok x"
     idle[0].settimeout(10)
     assert idle[0].recv(10) == b""  # hung up on after its two seconds
     for connection in idle:
@@ -169,9 +168,9 @@ def test_a_child_its_owner_stops_is_given_up_and_nobody_else_waits() -> None:
                 thread.start()
             while not _any_stopped(house) and any(thread.is_alive() for thread in asking):
                 time.sleep(0.001)
-            started = time.monotonic()
-            assert house.ask(house.ticket(other, uid=STRANGER)) == "ok y"
-            assert time.monotonic() - started < 2.5, "it waited for the others' deadline"
+            assert (
+                within(2.5, lambda: house.ask(house.ticket(other, uid=STRANGER))) == "ok y"
+            )  # not the others' deadline
             for thread in asking:
                 thread.join()
         ending.set()

