@@ -17,6 +17,7 @@ from cluster.metrics.hosts import missing
 from cluster.metrics.prometheus import Away
 from jobs.models import Job
 from jobs.services.gpus import hosting, showing
+from jobs.services.gpus.reporting import report
 
 router = Router()
 UNITS = {"utilization": "%", "memory": "MiB", "power": "W", "temperature": "°C"} | host_names.UNITS
@@ -88,14 +89,28 @@ class SumOut(Schema):
     measured: float
 
 
+class ComparedOut(Schema):
+    """One measure, a share of what was asked for: of this job, and usual in the person's last `jobs` of its name."""
+
+    measure: str
+    own: float
+    usual: float
+    jobs: int
+
+
 class SummaryOut(Schema):
-    """What is kept of a job's GPUs; `active_hours` is null where too little was read to tell."""
+    """What is kept of a job's GPUs and nodes; `active_hours` is null where too little was read to tell.
+
+    `nodes`: by node the readings measured there: means, the highest as "cpu_most", MiB in all (docs/metrics.md).
+    """
 
     kept: bool
     seconds: float
     gpu_hours: float
     active_hours: float | None
     cards: list[SumOut]
+    nodes: dict[str, dict[str, float]]
+    compared: list[ComparedOut]
     advice: list[str]
 
 
@@ -154,14 +169,18 @@ def _band(place: int, band: Band) -> dict[str, Any]:
 
 @router.get("/{uuid:pk}/gpus/summary", response=SummaryOut, operation_id="job_gpu_summary")
 def summary(request: HttpRequest, pk: UUID) -> dict[str, Any]:
-    """What is kept of the GPUs of a job that is over, for ever."""
+    """What is kept of the GPUs and nodes of a job that is over, for ever."""
     job = _job(request, pk)
     kept = showing.SUMMARY.first(job=job.pk)
     if kept is None:
-        return {"kept": False, "seconds": 0, "gpu_hours": 0, "active_hours": None, "cards": [], "advice": []}
-    told = showing.report(job, kept)
+        none: dict[str, Any] = {"cards": [], "nodes": {}, "compared": [], "advice": []}
+        return {"kept": False, "seconds": 0, "gpu_hours": 0, "active_hours": None} | none
+    told = report(job, kept)
     showing.note(job=job, by=_person(request))
     return {
         "kept": True, "seconds": kept.seconds, "gpu_hours": told.use.hours, "active_hours": told.use.active_hours,
-        "cards": kept.cards, "advice": [str(said) for said in told.advice],
+        "cards": kept.cards, "nodes": told.hosts, "advice": [str(said) for said in told.advice],
+        "compared": [
+            {"measure": one.key, "own": one.own, "usual": one.usual, "jobs": one.jobs} for one in told.compared
+        ],
     }  # fmt: skip

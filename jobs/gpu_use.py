@@ -150,13 +150,3 @@ def _memory(use: GpuUse) -> Text | None:
         _("It used at most {share} % of the memory of a GPU: larger batches fit, or a smaller GPU does."),
         share=max(1, round(100 * share)),
     )  # fmt: skip
-
-
-def compare(own: float | None, others: Sequence[float]) -> Text | None:
-    """This run's share of active GPU-hours against the person's last ones of the same name."""
-    if own is None or len(others) < 2:
-        return None
-    return format_lazy(
-        _("Active: {own} % of its GPU-hours; of your last {n} jobs of this name {usual} %."),
-        own=round(100 * own), n=len(others), usual=round(100 * statistics.fmean(others)),
-    )  # fmt: skip

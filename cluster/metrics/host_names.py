@@ -10,6 +10,7 @@ from cluster.metrics.names import MIB
 # of the job itself; the others are of the whole node, whoever causes them
 OF_JOB = ("cpu", "job_memory", "pressure_cpu", "pressure_memory", "pressure_io", "read", "written")
 OF_NODE = ("storage_read", "storage_written", "received", "sent")
+VOLUMES = frozenset(("read", "written", *OF_NODE))  # of which a run has so much in all
 UNITS = {
     "cpu": "CPU", "job_memory": "MiB", "pressure_cpu": "%", "pressure_memory": "%", "pressure_io": "%",
 } | dict.fromkeys(("read", "written", *OF_NODE), "MiB/s")  # fmt: skip

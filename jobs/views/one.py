@@ -91,7 +91,7 @@ def detail(request: SignedInRequest, pk: UUID) -> HttpResponse:
     tab = request.GET.get("tab", "output")
     rights = gate.rights_to(job, request.user)
     context = _context(request, job, rights) | {"tab": tab if tab in TABS else "output"}
-    context |= _gpus(job)
+    context |= _gpus(job, with_report=tab == "gpus")
     context["can_read"] = _can_read(request, rights)
     context["standings"] = data.read_by(job, request.user)
     context["is_mine"] = job.owner_id == request.user.pk
@@ -108,9 +108,9 @@ def detail(request: SignedInRequest, pk: UUID) -> HttpResponse:
     return render(request, "jobs/detail.html", context)
 
 
-def _gpus(job: Job) -> dict[str, Any]:
-    """Its GPUs, shown on two of the tabs; how many are idle, on all."""
-    found = showing.shown(job)
+def _gpus(job: Job, *, with_report: bool) -> dict[str, Any]:
+    """Its GPUs, shown on two of the tabs; how many are idle, on all; the report, on one."""
+    found = showing.shown(job, with_report=with_report)
     idle = sum(line.idle_seconds is not None for line in found.lines)
     return {"gpu_lines": found.lines, "gpu_report": found.report, "gpu_idle": idle, "time_zone": settings.TIME_ZONE}
 

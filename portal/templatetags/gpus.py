@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
+from statistics import fmean
 from typing import Literal
 
 from django import template
@@ -13,10 +14,12 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
+from cluster.metrics.host_names import OF_JOB, OF_NODE, UNITS
 from cluster.models import Maintenance, Node
 from jobs.services.gpus.boxes import Box
 from jobs.services.gpus.showing import Line
-from portal.templatetags.ui import duration
+from portal.templatetags.ui import duration, megabytes
+from portal.templatetags.words import hosts
 
 register = template.Library()
 WIDTH, HEIGHT = 240, 40
@@ -187,3 +190,25 @@ def hours(value: float | None) -> str:
 def share(value: float | None) -> str:
     """A share from 0 to 1 in percent."""
     return percent(None if value is None else 100 * value)
+
+
+@register.filter
+def readings_of_nodes(kept: Mapping[str, Mapping[str, float]]) -> Iterator[dict[str, str]]:
+    """What is kept of a job's nodes: {"term", "all": of all nodes, "most": the highest on one}; none without any."""
+    terms = hosts()
+    for name in (*OF_JOB, *OF_NODE):
+        found = [row[name] for row in kept.values() if name in row]
+        highest = [row[f"{name}_most"] for row in kept.values() if f"{name}_most" in row]
+        if found:
+            whole = fmean(found) if UNITS[name] == "%" else sum(found)
+            most = _kept(name, max(highest)) if highest else ""
+            yield {"term": str(terms[name]), "all": _kept(name, whole), "most": most}
+
+
+def _kept(name: str, value: float) -> str:
+    """4.0; 25 %; 2.0 GB."""
+    if UNITS[name] == "%":
+        return percent(value)
+    if name == "cpu":
+        return number_format(round(value, 1), 1)
+    return megabytes(value)

@@ -62,10 +62,10 @@ def _gpus() -> Words:
         "looking": _("Looking for the line of {time}…"),
         "line": _("{time}: line {n} of the output"),
         "no_line_then": _("No line of the output carries a time near {time}."),
-    } | _hosts()
+    } | hosts()
 
 
-def _hosts() -> Words:
+def hosts() -> Words:
     """Readings of a job's nodes beside the GPUs, and the table that says the same."""
     return {
         "cpu": _("CPUs in use"),

@@ -6,6 +6,7 @@ import contextlib
 import gzip
 import json
 import os
+import random
 import socket
 import subprocess
 import sys
@@ -124,14 +125,15 @@ def _day(step: int) -> Iterator[str]:
 
 
 def _minutes(end: int) -> Iterator[str]:
-    """What the rules of Prometheus record of them."""
+    """What the rules of Prometheus record of them, as uneven as readings are."""
+    noise = random.Random(1).random
     for reading, most in (("utilization", 1), ("memory", 2**34), ("power", 400), ("temperature", 70)):
         more = ',sensor="core"' if reading == "temperature" else ""
         for way, share in (("min", 0.5), ("max", 1.0)):
             yield f"# TYPE bancada_gpu:{reading}:{way}1m gauge"
             for gpu in range(8):
                 for at in range(end - 86400, end, 60):
-                    value = most * share * (0.9 + (at * 7919 + gpu) % 100 / 1000)
+                    value = most * share * (0.9 + noise() / 10)
                     labels = f'node="gpu01",gpu="{gpu}",uuid="u"{more}'
                     yield f"bancada_gpu:{reading}:{way}1m{{{labels}}} {value:.6g} {at}"
 

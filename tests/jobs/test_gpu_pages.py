@@ -22,7 +22,6 @@ from jobs.states import State
 from tests.cluster.conftest import NOW, START, prometheus  # noqa: F401 - the real one
 from tests.factories import make_member, make_user
 from tests.jobs.conftest import Bench
-from tests.jobs.test_gpu_use import card
 from tests.pages import signed_in
 
 
@@ -181,17 +180,6 @@ def test_without_an_answer_nothing_is_kept_and_it_is_tried_again(bench: Bench) -
     job = ended(bench)
     assert keeping.keep_summaries() == 0
     assert not GpuSummary.objects.filter(job=job).exists()
-
-
-def test_a_report_stands_beside_the_last_ones_of_the_name(bench: Bench) -> None:
-    for share in (0.9, 0.7):
-        GpuSummary.objects.create(job=ended(bench), seconds=60, gpus=2, active_share=share)
-    job = ended(bench)
-    GpuSummary.objects.create(job=job, seconds=3600, gpus=2, cards=[card(0), card(1, most=0, mean=0, active_share=0)],
-                              active_share=0.485)  # fmt: skip
-    page = browser(bench.user).get(f"/jobs/{job.pk}?tab=gpus").content.decode()
-    assert "of your last 2 jobs of this name 80 %" in page
-    assert "Ask for 1 next time" in page
 
 
 def test_a_node_that_lies_about_a_number_reaches_no_other_job(bench: Bench) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.utils import translation
 
-from jobs.gpu_use import GpuUse, advise, compare
+from jobs.gpu_use import GpuUse, advise
 
 
 @pytest.fixture(autouse=True)
@@ -90,8 +90,3 @@ def test_hours_held_and_active() -> None:
 def test_cards_of_several_nodes_have_the_nodes_name() -> None:
     use = GpuUse.of(60, 2, [card(0), card(0, node="gpu02")])
     assert [one.name for one in use.cards] == ["gpu01:0", "gpu02:0"]
-
-
-def test_against_the_last_ones_of_the_name() -> None:
-    assert str(compare(0.4, [0.9, 0.7])) == "Active: 40 % of its GPU-hours; of your last 2 jobs of this name 80 %."
-    assert compare(0.4, [0.9]) is None and compare(None, [0.9, 0.8]) is None

@@ -1,4 +1,4 @@
-"""At the end of a job a summary of its GPUs is kept, once, whatever becomes of Prometheus."""
+"""At the end of a job a summary of its GPUs and nodes is kept, once, whatever becomes of Prometheus."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 
 import structlog
 from django.conf import settings
-from django.db.models import Q
 from django.utils import timezone
 
 from cluster.metrics.charts import cards_of
+from cluster.metrics.host_sums import host_sums
 from cluster.metrics.prometheus import Away, Prometheus
 from cluster.metrics.sums import Sum, sums
 from jobs.gpu_use import GpuUse
 from jobs.models import GpuSummary, Job, Phase
-from jobs.services.gpus.places import where
+from jobs.services.gpus.places import hosts_of, where
 
 log = structlog.get_logger(__name__)
 SETTLED = timedelta(seconds=20)  # after an end, so that the last readings are there
@@ -42,23 +42,21 @@ def keep_summaries() -> int:
 def _due() -> list[Job]:
     now = timezone.now()
     rows = Job.objects.filter(phase=Phase.ENDED, ended_at__gt=now - TRIED_FOR, ended_at__lt=now - SETTLED)
-    rows = rows.filter(Q(gpus__gt=0) | Q(allocated_gpus__gt=0), started_at__isnull=False, gpu_summary=None)
+    rows = rows.filter(started_at__isnull=False, slurm_job_id__isnull=False, gpu_summary=None).exclude(node_list="")
     return list(rows.defer("script", "environment").order_by("ended_at")[:AT_A_TIME])
 
 
 def keep(job: Job, source: Prometheus) -> bool:
-    """Write this one's down. False where it ran nowhere, or nothing was ever read of it."""
-    place = where(job)
-    cards = cards_of(place, source) if place else []
+    """Write this one's down. False where it ran nowhere."""
+    place = hosts_of(job)
     if place is None:
         return False
+    cards = cards_of(place, source) if where(job) else []
     rows = [_row(one) for one in sums(place, cards, source)]
     held = job.allocated_gpus or job.total_gpus
     use = GpuUse.of(place.end - place.start, held, rows)
-    GpuSummary.objects.get_or_create(
-        job=job,
-        defaults={"seconds": use.seconds, "gpus": held, "cards": rows, "active_share": use.active_share},
-    )
+    kept = {"seconds": use.seconds, "gpus": held, "cards": rows, "active_share": use.active_share}
+    GpuSummary.objects.get_or_create(job=job, defaults=kept | {"hosts": host_sums(place, source)})
     return True
 
 

@@ -11,7 +11,6 @@ import time
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING
 from uuid import UUID
 
 from django.db.models import QuerySet
@@ -29,27 +28,19 @@ from cluster.models.gpus import EVERY, RECENT
 from jobs import gpu_use
 from jobs.models import GpuSummary, Job, Run
 from jobs.services.gpus.places import held
+from jobs.services.gpus.reporting import Report, report
 from slurm.text import hosts
-
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
 
 SAME_READING = timedelta(hours=1)
 LIVE = 600.0  # seconds a chart of a running job shows at first
 SHARED = 0.8  # seconds an answer serves all who watch the same job
-LAST = 10  # jobs of the same name that one is compared with
 
 
 def _summary(job: UUID) -> QuerySet[GpuSummary]:
     return GpuSummary.objects.filter(job=job)
 
 
-def _last(owner: int, name: str, before: UUID) -> QuerySet[GpuSummary]:
-    rows = GpuSummary.objects.filter(job__owner=owner, job__name=name, job__pk__lt=before)
-    return rows.exclude(active_share=None).order_by("-job")[:LAST]
-
-
-SUMMARY, LAST_OF_NAME = Fixed(_summary), Fixed(_last)
+SUMMARY = Fixed(_summary)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -69,15 +60,6 @@ class Line:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Report:
-    """What a job that is over asked for and used of GPUs, and what to ask for next time."""
-
-    use: gpu_use.GpuUse
-    advice: list[StrOrPromise]
-    compared: StrOrPromise | None
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class Shown:
     """What its page shows: a line a card, and the report once it is over and kept."""
 
@@ -85,14 +67,14 @@ class Shown:
     report: Report | None = None
 
 
-def shown(job: Job) -> Shown:
+def shown(job: Job, *, with_report: bool = False) -> Shown:
     """Of a running job from the picture of the nodes, of one that is over from what was kept of it."""
-    if not (job.gpus or job.allocated_gpus) or job.started_at is None:
+    if job.started_at is None:
         return Shown([])
     if job.ended_at is None:
-        return Shown(_running(job, timezone.now()))
+        return Shown(_running(job, timezone.now()) if job.gpus or job.allocated_gpus else [])
     kept = SUMMARY.first(job=job.pk)
-    return Shown(_kept(kept), report(job, kept)) if kept else Shown([])
+    return Shown(_kept(kept), report(job, kept) if with_report else None) if kept else Shown([])
 
 
 def _running(job: Job, now: datetime, run: Run | None = None) -> list[Line]:
@@ -122,13 +104,6 @@ def _kept(kept: GpuSummary) -> list[Line]:
              card=card)
         for card, row in zip(kept.use.cards, kept.cards, strict=True)
     ]  # fmt: skip
-
-
-def report(job: Job, kept: GpuSummary) -> Report:
-    """Told of what was kept, beside the person's last jobs of this name."""
-    others = LAST_OF_NAME.all(owner=job.owner_id, name=job.name, before=job.pk) if job.owner_id else []
-    shares = [row.active_share for row in others if row.active_share is not None]
-    return Report(kept.use, gpu_use.advise(kept.use), gpu_use.compare(kept.active_share, shares))
 
 
 def charts(
