@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 NUMBERS = ("gpus", "nodes", "cpus", "memory_gb", "time_limit_minutes", "tasks_per_node", "gpus_per_task")
 COST = ("gpus", "nodes", "time_limit_minutes")
 SHORT = 120  # characters of a value in the summary
-FIRST = 3  # tasks of a table that are shown
+FIRST = 3  # tasks of an array that are shown
 
 
 class Missing(NamedTuple):
@@ -45,7 +45,7 @@ class Whole:
     wrong: Sequence[Missing]
     minutes: int | None
     line: AllocationLine | None
-    tasks: Sequence[tuple[int, str]] = ()  # the first of a table: number, and its variables
+    tasks: Sequence[tuple[int, str, str]] = ()  # the first of an array: number, its variables, its command
     rows: int = 0
 
     @classmethod
@@ -62,7 +62,7 @@ class Whole:
         return cls(
             _summary({**raw, **said}, form, errors), [*_ours(plain, project, line), *head(plain)], empty,
             [one for one in found if one not in empty], _minutes(raw), line,
-            _first(raw), len(raw.get("parameters") or ()),
+            _first(raw), len(raw.get("parameters") or ()) or _tasks(raw.get("array")) or 0,
         )  # fmt: skip
 
     @property
@@ -142,14 +142,20 @@ def _ranges(array: Any) -> Iterator[range | None]:
         yield range(int(match[1]), int(match[2] or match[1]) + 1, int(match[3] or 1)) if match and good else None
 
 
-def _first(raw: Mapping[str, Any]) -> list[tuple[int, str]]:
-    """The first tasks of a table with the variables each will have, as a shell would write them."""
-    rows = raw.get("parameters")
-    if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
+def _first(raw: Mapping[str, Any]) -> list[tuple[int, str, str]]:
+    """The first tasks of an array: number, the variables each will have, as a shell would write them, and its first
+    command that names one of these."""
+    array, rows = raw.get("array"), raw.get("parameters") or []
+    parts, script = list(_ranges(array)), str(raw.get("script") or "")
+    if None in parts or not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
         return []
-    array = raw.get("array")
-    numbers = chain.from_iterable(part or () for part in _ranges(array)) if array else range(len(rows))
-    return [(number, parameters.words(row)[:SHORT]) for number, row in zip(numbers, rows[:FIRST], strict=False)]
+    numbers = chain.from_iterable(part or () for part in parts) if array else range(len(rows))
+    found = list[tuple[int, str, str]]()
+    for number, row in zip(numbers, rows[:FIRST] or [{}] * FIRST, strict=False):
+        known = {"SLURM_ARRAY_TASK_ID": str(number)} | parameters.of_task(row)
+        said = parameters.words(row) or f"SLURM_ARRAY_TASK_ID={number}"
+        found.append((number, said[:SHORT], parameters.command(script, known)[:SHORT]))
+    return found
 
 
 def _summary(raw: Mapping[str, Any], form: JobForm, errors: Mapping[str, Any]) -> list[tuple[Text, str]]:

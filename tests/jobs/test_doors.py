@@ -203,6 +203,18 @@ def test_the_first_tasks_of_a_table_show_their_variables(client: Client) -> None
     assert "tasks begin with" not in client.post("/jobs/new/check", sent | {"parameters": "a,a\n1"}).text
 
 
+def test_the_first_commands_of_an_array_are_shown(client: Client) -> None:
+    script = '#!/bin/bash\n# $PARAM_RATE\necho $PARAM_RATE\npython3 -u train.py --rate "$PARAM_RATE" \\\n  -n $SLURM_ARRAY_TASK_ID\n'
+    sent = Page(client).sent | {"name": "x", "parameters": "rate\n0.1\n0.2", "script": script}
+    text = client.post("/jobs/new/check", sent).text
+    assert "python3 -u train.py --rate 0.1 -n 0</code>" in text and "--rate 0.2 -n 1</code>" in text
+    plain = client.post("/jobs/new/check", sent | {"parameters": "", "array": "5-100%8"}).text
+    assert "The first of 96 tasks begin with" in plain and "SLURM_ARRAY_TASK_ID=7" in plain
+    assert html.escape('--rate "$PARAM_RATE" -n 5') in plain and "TASK_ID=8" not in plain
+    for array in ("5-", "3-1", "x", "1-999999999"):
+        assert client.post("/jobs/new/check", sent | {"parameters": "", "array": array}).status_code == 200
+
+
 def test_environments_the_site_stands_for_are_offered_and_a_retired_one_warns(client: Client, bench: Bench) -> None:
     for version in ("2.5", "1.0"):
         presets.add_software(

@@ -84,3 +84,18 @@ def test_a_table_that_cannot_be_given(rows: list[dict[str, Any]], script: str, s
     with override("en"), pytest.raises(BadSpec) as bad:
         check({"name": "s", "script": script, "parameters": rows}, project=make_project("visao"), partitions=[])
     assert said in bad.value.errors["parameters"][0]
+
+
+@pytest.mark.parametrize(
+    ("script", "shown"),
+    [
+        ('#!/bin/bash\npython3 a.py --rate "$PARAM_RATE" "${PARAM_NAME}"\n', "python3 a.py --rate 0.1 'a b'"),
+        ("x\n./run --out=$PARAM_RATE/${PARAM_NAME:-none}.txt\n", "./run --out=0.1/a b.txt"),
+        ('echo "$PARAM_RATE"\npython3 "r=$PARAM_RATE" $PARAM_RATES\n', 'python3 "r=0.1" $PARAM_RATES'),
+        ("echo $PARAM_RATE\n", "echo 0.1"),
+        ("# $PARAM_RATE\npython3 a.py\n", ""),
+        ("", ""),
+    ],
+)
+def test_the_first_command_that_names_a_value(script: str, shown: str) -> None:
+    assert parameters.command(script, {"PARAM_RATE": "0.1", "PARAM_NAME": "a b"}) == shown

@@ -76,6 +76,23 @@ def test_the_commit_and_what_is_not_committed(tmp_path: Path) -> None:
     assert one["dirty"] == ["M train.py"] and "-lr = 1\n+lr = 2\n" in one["diff"]
 
 
+def test_models_identities_and_driver_of_the_gpus(tmp_path: Path) -> None:
+    """As nvidia-smi of two cards says it; one that hangs or prints something else leaves the rest of the notes whole."""
+    said = (
+        "0, NVIDIA A100-SXM4-40GB, GPU-5c1f, 550.54, 40960\\n1, NVIDIA A100-SXM4-40GB, GPU-77aa, 550.54, 40960\\nerror"
+    )
+    tool = tmp_path / "bin" / "nvidia-smi"
+    tool.parent.mkdir()
+    tool.write_text(f"#!/bin/sh\nprintf '{said}'\n")
+    tool.chmod(0o755)
+    run(tmp_path, "#!/bin/bash\nexit 1\n", PATH=f"{tool.parent}:{os.environ['PATH']}")
+    found = written(tmp_path)
+    first, second = found["gpus"]  # type: ignore[misc]
+    assert first == {"index": "0", "model": "NVIDIA A100-SXM4-40GB", "uuid": "GPU-5c1f", "driver": "550.54",
+                     "memory_mb": "40960"}  # fmt: skip
+    assert second["uuid"] == "GPU-77aa" and found["complete"] and found["packages"]
+
+
 def test_seeds_and_chosen_variables_only(tmp_path: Path) -> None:
     run(tmp_path, "#!/bin/bash\ntrue\n", TRAIN_SEED="42", SECRET="s3cret", CUDA_VISIBLE_DEVICES="1")
     assert written(tmp_path)["vars"] == ["CUDA_VISIBLE_DEVICES=1", "TRAIN_SEED=42"]
