@@ -40,8 +40,17 @@ class RequestForm(TypedLimitsForm):
         choices["funding"].of(FundingSource.objects.filter(project=project))
         self.offer(gpu_types(project.partitions).union(*map(wishes.types_of, allocations)), project.partitions)
         self.offer_no_limit(dict.fromkeys(name for row in allocations for name in lifting.limits(row)))
+        choices["no_limit"].help_text = _("Ticked: the limit goes away altogether.")
         if not allocations:
             choices["kind"].choices = [(Kind.NEW.value, Kind.NEW.label)]
+
+    def clean(self) -> dict[str, Any]:
+        """An amount that was filled in beforehand and left as it was counts no more where no limit is asked for."""
+        cleaned: dict[str, Any] = super().clean() or {}
+        for name in cleaned.get("no_limit", ()):
+            if cleaned.get(name) == self.initial.get(name):
+                cleaned[name] = None
+        return cleaned
 
 
 class CommentForm(forms.Form):

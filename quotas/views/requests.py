@@ -39,7 +39,7 @@ def ask(request: SignedInRequest, code: str) -> HttpResponse:
     """The form, filled in with what was measured."""
     project = gate.fetch(Project.objects, request.user, Permission.ALLOCATION_REQUEST, code=code)
     lines = [line for line in panels.of_project(project, request.user) if line.allocation.closed_at is None]
-    get = request.GET.get
+    get = (request.POST or request.GET).get
     initial = asking.initial(lines, get("allocation", ""), get("kind", ""))
     known = [line.allocation for line in lines]
     form = RequestForm(request.POST or None, initial=initial, allocations=known, project=project)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from typing import Any
 
 import pytest
@@ -180,6 +181,9 @@ def test_no_limit_by_form_decision_page_and_table(project: Project, allocation: 
         "why": "All of it.",
         "no_limit": ["gpu_minutes", "gpus_by_type__a100"],
     }
+    [suggested] = re.findall(r'name="gpu_minutes" value="(\d+)"', page)  # what stands there already is nobody's wish
+    assert leader.post(where, wish | {"gpu_minutes": suggested}, headers=EN).status_code == 302
+    AllocationRequest.objects.all().delete()
     both = leader.post(where, wish | {"gpu_minutes": "200"}, headers=EN)
     assert both.status_code == 422 and "Name an amount, or no limit of it, not both." in both.content.decode()
     assert leader.post(where, wish, headers=EN).status_code == 302

@@ -212,6 +212,7 @@ def test_reports_and_their_csv(project: Project, allocation: Allocation) -> None
     page = Page(make_member(project, Role.VIEWER))
     text = page.get(f"/projects/aurora/funding/{source.pk}/report").content.decode()
     assert "Thanks to FAP." in text and re.search(r"<dd>3\s", text)
+    assert re.search(r"use seen \d{4}-\d\d-\d\d", text)  # on paper nothing is so many seconds ago
     rows = b"".join(page.get(f"/projects/aurora/funding/{source.pk}/people.csv").streaming_content).decode()
     assert rows.splitlines()[1].startswith("davi,'=cmd|") and rows.splitlines()[1].endswith(",3.0,12.0,1,0.0")
     for where in ("allocations/main/people.csv", "allocations/main/months.csv", "months/2026-1/people.csv"):
