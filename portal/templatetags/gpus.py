@@ -15,7 +15,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from cluster.metrics.host_names import OF_JOB, OF_NODE, UNITS
-from cluster.models import Maintenance, Node
+from cluster.models import Gpu, Maintenance, Node
 from jobs.services.gpus.boxes import Box
 from jobs.services.gpus.showing import Line
 from portal.templatetags.ui import duration, megabytes
@@ -172,6 +172,15 @@ def memory(line: Line) -> str:
 def watts(value: float | Literal[""] | None) -> str:
     """402 W."""
     return "" if value is None or value == "" else f"{number_format(round(value))} W"
+
+
+@register.filter
+def power(row: Gpu | None) -> str:
+    """310 of 400 W, where its cap is known."""
+    if row is None or row.power_watts is None or row.power_limit_watts is None:
+        return watts(row.power_watts if row else None)
+    used, cap = number_format(round(row.power_watts)), number_format(round(row.power_limit_watts))
+    return _("%(used)s of %(all)s W") % {"used": used, "all": cap}
 
 
 @register.filter
