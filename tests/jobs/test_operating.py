@@ -223,7 +223,7 @@ def test_administrators_see_who_uses_a_gpu_outside(bench: Bench, operator: User)
 
 def test_a_lost_card_is_not_free(bench: Bench) -> None:
     gpu(bench, 1, power_limit_watts=400.0)
-    assert "310 of 400 W" in browser(operator).get("/cluster/nodes/gpu01").text
+    assert "310 of 400 W" in browser(bench.user).get("/cluster/nodes/gpu01").text
     gpu(bench, 0, state="lost", slurm_jobs=[], utilization=None)
     assert "GPU 0: out of service, failing" in browser(bench.user).get("/cluster/").content.decode()
 
