@@ -164,6 +164,7 @@ class Action(TextChoices):
     FOLLOWER_AWAY = "follower.away", _("Slurm not followed for a time")
     TRAIL_VERIFIED = "trail.verified", _("audit trail verified")
     BODIES_REMOVED = "trail.bodies_removed", _("events past their retention removed, their seals kept")
+    TRAIL_SETTINGS_CHANGED = "trail.settings_changed", _("settings of the audit trail changed")
     RETENTION_CHANGED = "retention.changed", _("retention changed")
     HOLD_PLACED = "hold.placed", _("legal hold placed")
     HOLD_LIFTED = "hold.lifted", _("legal hold lifted")

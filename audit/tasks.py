@@ -1,11 +1,11 @@
-"""What the worker does for the trail: verifications and exports that somebody asked for, seals sent by mail."""
+"""What the worker does for the trail: verifications and exports asked for, seals by mail, what it runs with."""
 
 from __future__ import annotations
 
 from celery import shared_task
 
 from audit import context
-from audit.services import verifying
+from audit.services import effective, verifying
 from audit.services.exports import making, telling
 
 
@@ -30,3 +30,10 @@ def mail_checkpoints() -> None:
     """The day's checkpoints to the data protection officer, once a day."""
     with context.coming_from("task"):
         telling.mail_checkpoints()
+
+
+@shared_task(name="default.note_trail_settings")
+def note_trail_settings() -> None:
+    """What the worker's part of the trail runs with, where it changed."""
+    with context.coming_from("task"):
+        effective.note(effective.WORKER, effective.of_worker())

@@ -58,6 +58,7 @@ app.conf.update(
         "keep what GPUs of ended jobs did": {"task": "default.keep_gpu_summaries", "schedule": 20.0},
         "verify the trail where somebody asked": {"task": "default.verify_trail", "schedule": 60.0},
         "make exports of the trail": {"task": "default.make_exports", "schedule": 10.0},
+        "note the settings of the trail": {"task": "default.note_trail_settings", "schedule": 60.0},
         "mail the day's checkpoints": {"task": "default.mail_checkpoints", "schedule": 3600.0},
         "forget sessions that are over": {"task": "default.forget_sessions", "schedule": 3600.0},
     },

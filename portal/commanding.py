@@ -8,6 +8,7 @@ from typing import Any
 
 from django.core.management import ManagementUtility
 from django.core.management.base import BaseCommand
+from django.db import DatabaseError, transaction
 
 # why these leave no line of their own; every other command does, whoever wrote it
 ELSEWHERE = {
@@ -15,8 +16,6 @@ ELSEWHERE = {
     "follow_slurm": "a process; what it sees it tells itself",
     "runserver": "a process; what comes in by it is told as of any server",
     "runworker": "a process; what it does is told as of any worker",
-    "migrate": "may run before there is a trail",
-    "setup_roles": "may run before there is a trail; it tells where the rights of roles changed",
     "doctor": "reads the state of the machinery, also where the database is down",
     "limits": "reads which projects differ in Slurm, nobody's data",
     "event_catalogue": "writes a document from the code",
@@ -28,6 +27,8 @@ ELSEWHERE = {
     **dict.fromkeys(("makemigrations", "optimizemigration", "squashmigrations", "startapp", "startproject", "test",
                      "testserver"), "for who writes the code"),
 }  # fmt: skip
+# they may run before there is a trail, or change its table: then the line is written when they are through
+MAKE_THE_TRAIL = {"migrate", "setup_roles"}
 # their first word is a person
 WITH_LOGIN = {"issue_token", "person_report", "pseudonymise", "changepassword", "axes_reset_username"}
 # what follows them may be a secret, or names people
@@ -38,12 +39,29 @@ _HIDDEN = "…"
 class Utility(ManagementUtility):
     """Django's own, which writes down what is run."""
 
+    is_owed = False
+
     def fetch_command(self, subcommand: str) -> BaseCommand:
         """The command; recorded but where there is a reason not to."""
         command = super().fetch_command(subcommand)
         if subcommand not in ELSEWHERE and self.argv[1:2] == [subcommand] and "--help" not in self.argv:
-            record(subcommand, self.argv[2:])
+            self._write_down(subcommand)
         return command
+
+    def execute(self) -> None:
+        """Run it; what could not be written down before is now."""
+        super().execute()
+        if self.is_owed:
+            record(self.argv[1], self.argv[2:])
+
+    def _write_down(self, name: str) -> None:
+        """Before it runs, but where there may be no trail yet."""
+        try:
+            record(name, self.argv[2:])
+        except DatabaseError:
+            if name not in MAKE_THE_TRAIL:
+                raise
+            self.is_owed = True
 
 
 def record(name: str, arguments: list[str]) -> None:
@@ -54,7 +72,7 @@ def record(name: str, arguments: list[str]) -> None:
     from audit import context, trail
     from audit.actions import Action
 
-    with context.coming_from("command"):
+    with context.coming_from("command"), transaction.atomic():
         trail.record(
             Action.COMMAND_RUN,
             command=name,

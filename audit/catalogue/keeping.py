@@ -28,4 +28,6 @@ ENTRIES = (
           "Somebody from outside may read a part of the evidence, until a day."),
     Entry(A.GUEST_ENDED, 7111, TRAIL, Kind.RIGHT_TAKEN, D, "why",
           "A guest auditor's time was ended before its day."),
+    Entry(A.TRAIL_SETTINGS_CHANGED, 7112, TRAIL, Kind.LOG_CHANGED, D, "part before after settings",
+          "With which key, to which places outside and for whom the trail is sealed from here on; secrets by digest."),
 )  # fmt: skip

@@ -29,7 +29,6 @@ ALONE = {
     "jobs/services/gpus/showing.py note": "a read",
     "jobs/services/reading.py download": "a read",
     "jobs/services/reading.py note": "a read",
-    "portal/commanding.py record": "before the command runs",
     "portal/denied.py record": "a denial",
 }
 Where = tuple[str, str]  # path, function

@@ -194,5 +194,5 @@ def test_both_commands(ana: User) -> None:
 
 def test_every_command_leaves_a_line_or_says_why_not() -> None:
     ours = {path.stem for path in ROOT.glob("*/management/commands/*.py") if path.stem != "__init__"}
-    assert ours & set(ELSEWHERE) == {"seal", "follow_slurm", "setup_roles", "doctor", "limits", "event_catalogue"}
+    assert ours & set(ELSEWHERE) == {"seal", "follow_slurm", "doctor", "limits", "event_catalogue"}
     assert set(ELSEWHERE) - {"help", "version"} <= set(get_commands()), "an exception for what there is not"

@@ -15,6 +15,7 @@ TASKS = {
     "slurm.look_back", "slurm.sign_files", "slurm.measure_storage",
     "default.sync_directory", "default.note_sessions", "default.forget_sessions", "default.close_expired",
     "default.warn_allocations", "default.make_exports", "default.mail_checkpoints", "default.verify_trail",
+    "default.note_trail_settings",
     "default.warn_datasets", "default.tell_notices", "slurm.operate", "default.look_at_gpus", "default.keep_gpu_summaries",
 }  # fmt: skip
 SENDS = {"delay", "apply_async", "send_task", "signature", "si", "delay_on_commit"}

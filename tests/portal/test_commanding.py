@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 from django.core.management import ManagementUtility
+from django.core.management.base import BaseCommand
+from django.db import DatabaseError, connection
 
 from audit.actions import Action
 from audit.models import AuditEvent
@@ -26,7 +28,7 @@ def test_what_is_typed_into_a_shell_is_not_kept() -> None:
     assert AuditEvent.objects.get(action=Action.COMMAND_RUN).detail["arguments"] == ["-c", "… (17)"]
 
 
-@pytest.mark.parametrize("argv", [["help", "shell"], ["shell", "--help"], ["check"], ["migrate"]])
+@pytest.mark.parametrize("argv", [["help", "shell"], ["shell", "--help"], ["check"], ["doctor"]])
 def test_asking_for_help_and_serving_leave_none(argv: list[str]) -> None:
     commanding.Utility(["manage.py", *argv]).fetch_command(argv[-1] if argv[-1] != "--help" else argv[0])
     assert not AuditEvent.objects.exists()
@@ -59,3 +61,34 @@ def test_what_others_wrote_leaves_a_line_too(db: None, argv: list[str], argument
     commanding.Utility(["manage.py", *argv]).fetch_command(argv[0])
     event = AuditEvent.objects.get(action=Action.COMMAND_RUN)
     assert (event.detail["command"], event.detail["arguments"]) == (argv[0], arguments)
+
+
+def _moved(sql: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+
+
+@pytest.mark.parametrize("name", ["migrate", "setup_roles"])
+def test_what_makes_the_trail_leaves_its_line_before_where_there_is_one(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[int] = []
+    monkeypatch.setattr(BaseCommand, "run_from_argv", lambda *_: seen.append(AuditEvent.objects.count()))
+    commanding.Utility(["manage.py", name]).execute()
+    assert seen == [1] and AuditEvent.objects.get(action=Action.COMMAND_RUN).detail["command"] == name
+
+
+def test_and_afterwards_where_there_was_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        BaseCommand, "run_from_argv", lambda *_: _moved("ALTER TABLE not_yet RENAME TO audit_auditevent")
+    )
+    _moved("ALTER TABLE audit_auditevent RENAME TO not_yet")
+    commanding.Utility(["manage.py", "migrate", "--noinput"]).execute()
+    assert AuditEvent.objects.get(action=Action.COMMAND_RUN).detail["arguments"] == ["--noinput"]
+
+
+def test_another_command_does_not_run_without_the_trail(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(BaseCommand, "run_from_argv", lambda *_: pytest.fail("it ran"))
+    _moved("ALTER TABLE audit_auditevent RENAME TO not_yet")
+    with pytest.raises(DatabaseError):
+        commanding.Utility(["manage.py", "flush"]).execute()

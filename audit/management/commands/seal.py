@@ -15,7 +15,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, close_old_connections, connection
 
 from audit.models import Checkpoint
-from audit.services import outside
+from audit.services import effective, outside
 from audit.services.exports.signing import sign_waiting
 from audit.services.keys import NoKey, load
 from audit.services.pseudonyms import carry_out
@@ -58,6 +58,7 @@ class Command(BaseCommand):
     def _run(self, key: Any, stop: threading.Event, *, once: bool) -> None:
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_lock(%s)", [LOCK])
+        effective.note(effective.SEALER, effective.of_sealer(key))
         sealer, signed_at, signed, removal = Sealer.where_it_stands(), -MINUTE, 0, 0.0
         while True:
             sealer.seal()
