@@ -59,7 +59,8 @@ def test_a_clone_is_compared_with_its_job(davi: Page) -> None:
 
 # the second of three tasks fails
 SWEEP = """#!/bin/bash
-echo "{\\"step\\": 1, \\"loss\\": 0.$PARAM_HIDDEN}"
+echo "{\\"step\\": 1, \\"loss\\": 0.9}"
+echo "{\\"step\\": 2, \\"loss\\": 0.$PARAM_HIDDEN}"
 echo "row rate $PARAM_RATE of task $SLURM_ARRAY_TASK_ID"
 [ "$PARAM_RATE" != 0.2 ]
 """
@@ -94,11 +95,23 @@ def test_a_sweep_of_the_preset_is_run_and_only_the_failed_again(davi: Page) -> N
     expect(davi.get_by_role("row", name=re.compile("completed 0.4"))).to_contain_text("96")
     davi.locator(".taskmap .is-bad").click()
     expect(davi.locator(".log__text")).to_contain_text("row rate 0.2 of task 1", timeout=60_000)
-    davi.go_back()
+    a_tasks_curves_lead_to_its_own_lines(davi)
+    davi.goto(address(path))
     davi.get_by_role("button", name=re.compile("Run 1 failed task again")).click()
     davi.wait_for_url(lambda url: "/jobs/0" in url and path not in url)
     expect(davi.locator(".taskmap a")).to_have_count(1)
     expect(davi.get_by_role("row", name=re.compile("0.2 "))).to_contain_text("48")
+
+
+def a_tasks_curves_lead_to_its_own_lines(page: Page) -> None:
+    """The task's page draws what its own output says, and a value goes to the line that says it, in this task's log."""
+    drawn = page.locator("metric-curves figure")
+    expect(drawn).to_have_count(1, timeout=20_000)
+    expect(drawn).to_contain_text("loss")
+    page.get_by_role("heading", name="The same as a table").click()
+    page.get_by_role("row", name=re.compile("loss.*0.48")).get_by_role("link").click()
+    page.wait_for_url(re.compile(r"/tasks/1#B\d+$"))
+    expect(page.locator(".log__text")).to_contain_text('"loss": 0.48')
 
 
 def test_acts_in_bulk_are_shown_before_they_happen(davi: Page) -> None:
