@@ -92,6 +92,8 @@ def detail(request: SignedInRequest, pk: UUID) -> HttpResponse:
     rights = gate.rights_to(job, request.user)
     context = _context(request, job, rights) | {"tab": tab if tab in TABS else "output"}
     context |= _gpus(job, with_report=tab == "gpus")
+    if tab == "gpus" and context["gpu_lines"]:
+        showing.note(job=job, by=request.user)
     context["can_read"] = _can_read(request, rights)
     context["standings"] = data.read_by(job, request.user)
     context["is_mine"] = job.owner_id == request.user.pk

@@ -76,7 +76,8 @@ def test_gpus_are_live_idle_and_told_at_the_end_and_nobody_elses(person) -> None
     until(davi, f"{path}?tab=gpus", "Next time", 150)
     report = davi.locator("#gpu-report")
     expect(report).to_contain_text(re.compile(r"Of its 3 GPUs these did next to nothing: GPU \d\. Ask for 2 next time"))
-    expect(davi.get_by_role("table")).to_contain_text("Longest idle")
+    expect(davi.get_by_role("table").filter(has_text="Longest idle")).to_be_visible()
+    expect(davi.locator("#node-report")).to_contain_text(re.compile(r"CPUs in use\s*\d"))
 
 
 def _idle_long_ago(page: Page, path: str) -> None:
@@ -104,7 +105,14 @@ def _the_moment(page: Page) -> None:
 
 def _nobody_elses(page: Page, path: str) -> None:
     """A member of another project sees that the GPUs are taken, and no more."""
-    for where in (path, f"{path}/gpus", f"{path}?tab=gpus", f"/api/v1{path}/gpus", f"/api/v1{path}/gpus/summary"):
+    for where in (
+        path,
+        f"{path}/gpus",
+        f"{path}?tab=gpus",
+        f"/api/v1{path}/gpus",
+        f"/api/v1{path}/gpus/summary",
+        f"/api/v1{path}/usage",
+    ):
         assert page.request.get(address(where)).status == 404, where
     page.goto(address("/cluster/"))
     boxes = page.locator("svg.boxes").evaluate_all("all => all.map((one) => one.getAttribute('aria-label')).join(' ')")

@@ -22,6 +22,7 @@ from jobs.states import State
 from tests.cluster.conftest import NOW, START, prometheus  # noqa: F401 - the real one
 from tests.factories import make_member, make_user
 from tests.jobs.conftest import Bench
+from tests.jobs.test_gpu_use import card
 from tests.pages import signed_in
 
 
@@ -117,6 +118,20 @@ def test_charts_of_a_job_that_is_over(bench: Bench, known: str) -> None:
             assert len(band["low"]) == found["steps"] <= 50
 
 
+HOSTILE = ('x"} or vector(1) #', "77", '{__name__=~".+"}', "a\\nb", "<script>alert(1)</script>")
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_what_a_job_is_called_reaches_no_question(bench: Bench, known: str, name: str) -> None:
+    job = ended(bench, started_at=at(START), ended_at=at(NOW), name=name, alias=name, note=name)
+    client = browser(bench.user)
+    found = client.get(f"/api/v1/jobs/{job.pk}/gpus?points=100").json()
+    assert [(one["node"], one["gpu"]) for one in found["cards"]] == [("gpu01", "0"), ("gpu01", "1")]
+    cpu = client.get(f"/api/v1/jobs/{job.pk}/usage?points=100").json()["readings"][0]
+    assert cpu["name"] == "cpu" and max(value for value in cpu["bands"][0]["low"] if value is not None) <= 4
+    assert keeping.keep_summaries() == 1 and len(GpuSummary.objects.get(job=job).cards) == 2
+
+
 def test_charts_of_a_task_go_by_the_number_its_nodes_know(bench: Bench, known: str) -> None:
     job = ended(bench, started_at=at(START), ended_at=at(NOW), slurm_job_id=70)
     row = Handover.objects.create(job=job, cluster=bench.cluster, slurm_job_id=70, uid=1)
@@ -160,6 +175,15 @@ def test_what_others_look_at_is_recorded_once_an_hour(bench: Bench, known: str) 
             assert client.get(f"/api/v1/jobs/{job.pk}/gpus").status_code == 200
     events = AuditEvent.objects.filter(action=Action.METRICS_READ)
     assert events.count() == 2 and not events.filter(actor_id=bench.user.pk).exists()
+
+
+def test_the_report_that_others_read_without_scripts_is_recorded_too(bench: Bench) -> None:
+    job = ended(bench)
+    GpuSummary.objects.create(job=job, seconds=3600, gpus=1, cards=[card(0)], active_share=0.9)
+    leader = make_member(bench.project, Role.PI)
+    for person in (bench.user, leader, leader):
+        assert signed_in(person).get(f"/jobs/{job.pk}?tab=gpus").status_code == 200
+    assert AuditEvent.objects.get(action=Action.METRICS_READ).actor_id == leader.pk
 
 
 def test_a_summary_is_kept_once(bench: Bench, known: str) -> None:
