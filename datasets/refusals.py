@@ -55,9 +55,12 @@ def of(error: Exception) -> Refusal:
     return _TABLE[type(error)] if type(error) in _TABLE else of_projects(error)
 
 
+_BESIDE = {"terms": _("terms of use"), "version": _("a version with its path on shared storage")}
+
+
 def named(fields: list[str]) -> list[str]:
     """Fields of a dataset in words."""
-    return [str(_("terms of use")) if name == "terms" else str(_label(name)) for name in fields]
+    return [str(_BESIDE[name]) if name in _BESIDE else str(_label(name)) for name in fields]
 
 
 def _label(name: str) -> object:

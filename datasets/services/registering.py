@@ -11,7 +11,7 @@ from accounts import hints
 from accounts.models import User
 from audit import trail
 from audit.actions import Action
-from datasets.models import Dataset, DatasetState, PartRole, Terms
+from datasets.models import Dataset, DatasetState, DatasetVersion, PartRole, Terms
 from datasets.services import rights
 from projects.models import Project
 
@@ -22,7 +22,7 @@ CHANGEABLE = (
 
 
 class Incomplete(Exception):
-    """What is still missing for approval; `fields` are Dataset's own, and "terms"."""
+    """What is still missing for approval; `fields` are Dataset's own, "terms" and "version"."""
 
     def __init__(self, fields: list[str]) -> None:
         super().__init__(", ".join(fields))
@@ -80,21 +80,27 @@ def change(*, dataset: Dataset, by: User | None, **fields: Any) -> Dataset:
     return row
 
 
-def _whole(row: Dataset) -> None:
-    missing = row.missing()
-    if row.is_personal and not Terms.objects.filter(dataset=row).exists():
-        missing.append("terms")
-    if missing:
-        raise Incomplete(missing)
-
-
 def missing(dataset: Dataset) -> list[str]:
-    """What stands in the way of approval."""
-    try:
-        _whole(dataset)
-    except Incomplete as error:
-        return error.fields
-    return []
+    """What stands in the way of approval: fields, terms of use in force, and files to use."""
+    return lacking(
+        dataset,
+        has_terms=Terms.objects.filter(dataset=dataset).exists(),
+        has_version=DatasetVersion.objects.filter(dataset=dataset, withdrawn_at=None).exists(),
+    )
+
+
+def lacking(dataset: Dataset, *, has_terms: bool, has_version: bool) -> list[str]:
+    """The same, where terms and versions are at hand."""
+    return [*dataset.missing(), *(() if has_terms else ("terms",)), *(() if has_version else ("version",))]
+
+
+def _whole(row: Dataset) -> None:
+    """What is approved stays so when its last version is withdrawn: no job gets it, and its facts may still change."""
+    found = missing(row)
+    if row.state == DatasetState.APPROVED:
+        found = [name for name in found if name != "version"]
+    if found:
+        raise Incomplete(found)
 
 
 def _outlived(row: Dataset) -> None:

@@ -56,11 +56,13 @@ def detail(request: SignedInRequest, code: str) -> HttpResponse:
     """What it is, who may use it and who did: all of it for its steward and who answers for its project, else what is
     the reader's own and their projects'."""
     row = fetch(request.user, Permission.DATASET_VIEW, code)
-    missing = [*row.missing(), *(["terms"] if row.is_personal and row.terms_number is None else [])]
+    states = list(row.versions.select_related("by"))
+    usable = any(one.withdrawn_at is None for one in states)
+    missing = registering.lacking(row, has_terms=row.terms_number is not None, has_version=usable)
     asked = _asked(row, request.user)
     context = {
         "one": row, "project": row.project, "missing": refusals.named(missing),
-        "versions": list(row.versions.select_related("by")),
+        "versions": states,
         "grants": [wish.grant for wish in asked if not wish.is_open][:MOST],
         "requests": [wish for wish in reversed(asked) if wish.is_open],
         "uses": list(_uses(row, request.user)[:MOST]),

@@ -50,8 +50,16 @@ class Shelf:
         """`atlas`, approved."""
         if fields:
             self.dataset = registering.change(dataset=self.dataset, by=self.steward, **fields)
+        if terms.in_force(self.dataset) is None:
+            self.under_terms(self.dataset)
         self.dataset = registering.approve(dataset=self.dataset, by=self.steward)
         return self.dataset
+
+    def under_terms(self, dataset: Dataset) -> None:
+        """Terms that the two of the project that would use it have accepted."""
+        found = terms.put_in_force(dataset=dataset, text="Be careful.", by=self.steward)
+        for person in (self.pi, self.member):
+            terms.accept(dataset=dataset, number=found.number, by=person)
 
     def personal(self, text: str = "Be careful.") -> Dataset:
         """The same, of personal data, with terms."""

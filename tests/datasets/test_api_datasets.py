@@ -31,7 +31,10 @@ def test_the_story_by_calls(shelf: Shelf, roles: Roles) -> None:
     lead, steward, pi, member = (caller(one) for one in (shelf.owner_pi, shelf.steward, shelf.pi, shelf.member))
     roles.use("web")
     new = {"project": "arquivo", "code": "fotos", "name": "Fotos", "steward": "curadora"}
-    assert said(lead.post("/datasets", new), 201)["missing"] == ["description", "licence", "retention"]
+    lacking = ["description", "licence", "retention", "terms", "version"]
+    assert said(lead.post("/datasets", new), 201)["missing"] == lacking
+    refused = said(steward.post("/datasets/fotos/approve", {}), 422)
+    assert refused["type"].endswith("incomplete") and "a version with its path" in refused["detail"]
     assert "steward" in said(lead.post("/datasets", new | {"code": "x1", "steward": "ninguem"}), 422)["errors"]
     said(steward.post("/datasets/atlas/terms", {"text": "Be careful."}), 200)
     said(steward.patch("/datasets/atlas", PERSONAL | {"is_listed": True}), 200)

@@ -125,13 +125,13 @@ def test_each_of_what_a_permission_takes(bench: Bench, case: str) -> None:
 
 def test_terms_are_accepted_by_each_person_in_the_version_in_force(bench: Bench) -> None:
     bench.grant()
-    terms.put_in_force(dataset=bench.dataset, text="Be careful.", by=bench.steward)
-    assert "1" in bench.reasons(datasets=["atlas"])
-    terms.accept(dataset=bench.dataset, number=1, by=bench.member)
+    terms.put_in_force(dataset=bench.dataset, text="Be more careful.", by=bench.steward)
+    assert "2" in bench.reasons(datasets=["atlas"])
+    terms.accept(dataset=bench.dataset, number=2, by=bench.member)
     bench.submit(datasets=["atlas"])
     assert bench.reasons(datasets=["atlas"], by=bench.pi)
     terms.put_in_force(dataset=bench.dataset, text="Be very careful.", by=bench.steward)
-    assert "2" in bench.reasons(datasets=["atlas"])
+    assert "3" in bench.reasons(datasets=["atlas"])
 
 
 def test_a_persons_own_permission_counts_in_any_project_of_theirs(bench: Bench) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.utils import translation
 
+from datasets.models import DatasetVersion
 from datasets.services import NotPermitted, offering, registering, terms, using, versions
 from tests.datasets.conftest import Shelf, today
 from tests.pages import signed_in
@@ -37,6 +38,8 @@ def listed(shelf: Shelf) -> Shelf:
 def find(shelf: Shelf, code: str) -> None:
     """Another dataset that everybody may find."""
     row = registering.change(dataset=shelf.register(code), by=shelf.steward, is_listed=True)
+    versions.add(dataset=row, label="v1", path=f"/srv/data/{code}", by=shelf.steward)
+    shelf.under_terms(row)
     registering.approve(dataset=row, by=shelf.steward)
 
 
@@ -65,6 +68,7 @@ def test_a_permission_for_another_purpose_than_the_agreements_is_none(listed: Sh
 def test_one_without_a_version_says_so_and_one_nobody_may_find_is_not_there(listed: Shelf) -> None:
     listed.register("hidden")
     find(listed, "nova")
+    versions.withdraw(version=DatasetVersion.objects.get(dataset__code="nova"), by=listed.steward)
     assert "hidden" not in offered(listed)
     assert "it has no version yet." in offered(listed)["nova"].missing[-1]
 

@@ -16,7 +16,7 @@ from access.permissions import Permission
 from audit.actions import Action
 from audit.models import AuditEvent
 from datasets.models import Dataset, DatasetRight, DatasetState, Part, PartRole
-from datasets.services import Incomplete, NotDraft, registering, rights, terms
+from datasets.services import Incomplete, NotDraft, registering, rights, terms, versions
 from projects.models import Classification
 from tests.conftest import Roles
 from tests.datasets.conftest import PERSONAL, Shelf
@@ -38,7 +38,7 @@ def test_what_is_missing_stands_in_the_way_of_approval(shelf: Shelf) -> None:
     row = shelf.register("fotos", description="", licence=" ")
     with pytest.raises(Incomplete) as error:
         registering.approve(dataset=row, by=shelf.steward)
-    assert error.value.fields == ["description", "licence"]
+    assert error.value.fields == ["description", "licence", "terms", "version"]
     assert shelf.approved().approved_at is not None
     with pytest.raises(NotDraft):
         registering.approve(dataset=shelf.dataset, by=shelf.steward)
@@ -56,11 +56,28 @@ def test_personal_data_need_their_grounds_each_of_them(shelf: Shelf, name: str) 
         Dataset.objects.filter(pk=row.pk).update(state="approved")
 
 
-def test_personal_data_need_terms(shelf: Shelf) -> None:
-    registering.change(dataset=shelf.dataset, by=shelf.steward, **PERSONAL)
-    assert registering.missing(shelf.dataset) == []  # the row at hand is the old one
-    shelf.dataset.refresh_from_db()
-    assert registering.missing(shelf.dataset) == ["terms"]
+@pytest.mark.parametrize("classification", Classification.values)
+def test_data_of_any_class_need_terms_and_files(shelf: Shelf, classification: str) -> None:
+    basis = "11-II-c" if classification == Classification.SENSITIVE else "7-IV"
+    fields = PERSONAL | {"classification": classification, "legal_basis": basis}
+    row = registering.change(dataset=shelf.dataset, by=shelf.steward, **fields)
+    versions.withdraw(version=shelf.version, by=shelf.steward)
+    with pytest.raises(Incomplete) as error:
+        registering.approve(dataset=row, by=shelf.steward)
+    assert error.value.fields == ["terms", "version"]
+    terms.put_in_force(dataset=row, text="x", by=shelf.steward)
+    assert registering.missing(row) == ["version"]
+    versions.add(dataset=row, label="v2", path="/srv/data/atlas/v2", by=shelf.steward)
+    assert registering.approve(dataset=row, by=shelf.steward).state == DatasetState.APPROVED
+
+
+def test_what_is_approved_is_changed_also_when_its_last_files_are_withdrawn(shelf: Shelf) -> None:
+    shelf.approved()
+    versions.withdraw(version=shelf.version, by=shelf.steward)
+    row = registering.change(dataset=shelf.dataset, by=shelf.steward, description="All copies are gone.")
+    assert row.state == DatasetState.APPROVED
+    with pytest.raises(Incomplete):
+        registering.change(dataset=row, by=shelf.steward, licence="")
 
 
 def test_ethics_not_applicable_needs_a_reason_and_a_transfer_its_safeguards(shelf: Shelf) -> None:
