@@ -121,6 +121,8 @@ class ShareOut(Schema):
     longest_minutes: int | None
     jobs_submitted: int | None
     jobs_running: int | None
+    gpus_by_type: dict[str, int]
+    gpu_minutes_by_type: dict[str, int]
 
 
 class ShareIn(Asking):
@@ -132,6 +134,8 @@ class ShareIn(Asking):
     longest_minutes: Limit = None
     jobs_submitted: Limit = None
     jobs_running: Limit = None
+    gpus_by_type: ByType = {}
+    gpu_minutes_by_type: ByType = {}
 
 
 class DifferenceOut(Schema):
@@ -219,7 +223,7 @@ def detail_out(line: Panel) -> dict[str, Any]:
 
 def share_out(row: Share) -> dict[str, Any]:
     """One share."""
-    return {"login": row.user.username} | {name: getattr(row, name) for name in Share.LIMITS}
+    return {"login": row.user.username} | Share.whole(row)
 
 
 def standing_out(line: DifferenceLine) -> dict[str, Any]:

@@ -66,7 +66,7 @@ class Mine:
     """What the person who looks has of an allocation: their share (None: no limit) and what they used of it."""
 
     balance: Balance
-    limits: dict[str, int]
+    limits: dict[str, Any]
     jobs: int
 
     @property
@@ -188,7 +188,7 @@ def _own(user: int, now: datetime) -> dict[str, Any]:
     """The person's role in the project and their share."""
     role = Membership.objects.active(now).filter(project=OuterRef("project"), user=user).values("role")[:1]
     share = Share.objects.filter(allocation=OuterRef("pk"), user=user)
-    limits = JSONObject(**{name: name for name in Share.LIMITS})
+    limits = JSONObject(**{name: name for name in (*Share.LIMITS, *Share.BY_TYPE)})
     return {"own_role": Subquery(role), "own_share": Subquery(share.values(facts=limits)[:1])}
 
 
@@ -227,7 +227,8 @@ def _people(row: Any) -> list[Person]:
 def _mine(row: Any, login: str) -> Mine:
     used, held = _minutes(row, "login")
     jobs = sum(one["jobs"] for one in row.held if one["login"] == login)
-    limits = {name: value for name, value in (getattr(row, "own_share", None) or {}).items() if value is not None}
+    own = getattr(row, "own_share", None) or {}
+    limits = {name: value for name, value in own.items() if value is not None and value != {}}
     return Mine(Balance(limits.get("gpu_minutes"), used[login], held[login]), limits, jobs)
 
 

@@ -48,7 +48,7 @@ def asked(row: AllocationRequest) -> list[Line]:
     return [line for line in lines(row, sorted(types_of(row) | without)) if line.asked]
 
 
-def types_of(row: AllocationRequest | Allocation | None) -> set[str]:
+def types_of(row: AllocationRequest | Allocation | Share | None) -> set[str]:
     """The GPU types a row has amounts of; none of no row."""
     return {*row.gpus_by_type, *row.gpu_minutes_by_type} if row else set()
 

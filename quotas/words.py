@@ -144,3 +144,12 @@ def _amount(field: str, value: Any) -> str:
     if field == "longest_minutes":
         return f"{value // 60} h" + (f" {value % 60} min" if value % 60 else "")
     return number_format(value, 0) if isinstance(value, int) else str(value)
+
+
+def cell(name: str, value: Any) -> Any:
+    """An amount for a table: minutes as hours; by type `a100=10; h100=5`; names of queues."""
+    if isinstance(value, dict):
+        return "; ".join(f"{kind}={cell(name, one)}" for kind, one in sorted(value.items()))
+    if isinstance(value, list):
+        return "; ".join(value)
+    return round(value / 60, 2) if isinstance(value, int) and "minutes" in name else value

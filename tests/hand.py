@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -63,3 +65,11 @@ class Hand:
         assert self._process.stdin is not None
         self._process.stdin.close()
         self._process.wait(timeout=10)
+
+
+@contextmanager
+def opened(var: Path) -> Iterator[Hand]:
+    """A hand, until it is needed no more."""
+    made = Hand(var)
+    yield made
+    made.close()

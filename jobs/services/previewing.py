@@ -91,6 +91,13 @@ class _Rows:
                 and share.gpu_minutes is not None
                 and _over(_left(share.gpu_minutes, self._used(allocation, user=job.owner)), asked)
             )
+            or (share is not None and self._over_the_type(allocation, share, job, asked))
+        )
+
+    def _over_the_type(self, allocation: Allocation, share: Share, job: Job, asked: int) -> bool:
+        most = share.gpu_minutes_by_type.get(job.gpu_type)
+        return most is not None and _over(
+            _left(most, self._used(allocation, gpu_type=job.gpu_type, user=job.owner)), asked
         )
 
     def _used(self, allocation: Allocation, *, gpu_type: str = "", user: User | None = None) -> int:
@@ -106,13 +113,11 @@ def _of_allocation(allocation: Allocation, job: Job) -> str:
         return "allocation"
     if allocation.partitions and job.partition not in allocation.partitions:
         return "partition"
-    if _over(allocation.gpus_by_type.get(job.gpu_type), job.total_gpus):
-        return "gpus_at_once"
     return _of_limits(allocation, job)
 
 
 def _of_limits(row: Allocation | Share, job: Job) -> str:
-    if _over(row.gpus_at_once, job.total_gpus):
+    if _over(row.gpus_at_once, job.total_gpus) or _over(row.gpus_by_type.get(job.gpu_type), job.total_gpus):
         return "gpus_at_once"
     if _over(row.longest_minutes, job.time_limit_minutes or 0):
         return "longest_minutes"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django import forms
@@ -12,31 +13,37 @@ from django.utils.translation import gettext_lazy as _
 from projects.forms import DayInput, day_field
 from projects.models import Project, code_validator
 from quotas import wishes
-from quotas.forms.fields import LimitsForm, RowField, TypedLimitsForm, gpu_types, typed
+from quotas.forms.fields import ByTypeForm, LimitsForm, RowField, TypedLimitsForm, gpu_types, typed
 from quotas.models import Allocation, FundingSource
 
 
-class ShareForm(LimitsForm):
+class ShareForm(ByTypeForm):
     """One member's share; its fields carry the person's number, so that a table of them is one form."""
 
-    def __init__(self, *args: Any, allocation: Allocation, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, allocation: Allocation, types: Sequence[str] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.allocation = allocation
+        self.offer_types(types)
 
     def clean(self) -> dict[str, Any]:
         """A share above what the allocation gives would say nothing."""
         cleaned: dict[str, Any] = super().clean() or {}
         for name, value in list(cleaned.items()):
-            most = getattr(self.allocation, name)
+            most = self._most(name)
             if value is not None and most is not None and value > most:
-                shown = number_format(most / 60 if name.endswith("minutes") else most, None, use_l10n=True)
+                shown = number_format(most / 60 if "minutes" in name else most, None, use_l10n=True)
                 self.add_error(name, gettext("The allocation gives %(most)s.") % {"most": shown})
         return cleaned
 
+    def _most(self, name: str) -> int | None:
+        plain, _two, kind = name.partition("__")
+        most: Any = getattr(self.allocation, plain)
+        return most.get(kind) if kind else most
+
     @property
-    def limits(self) -> dict[str, int | None]:
+    def limits(self) -> dict[str, Any]:
         """As services take them."""
-        return {name: self.cleaned_data[name] for name in LimitsForm.base_fields}
+        return self.gathered()
 
 
 class AllocationForm(TypedLimitsForm):

@@ -92,22 +92,39 @@ class LimitsForm(forms.Form):
 BY_TYPE = {"gpus_by_type": _("GPUs at once"), "gpu_minutes_by_type": _("GPU-hours")}
 
 
-class TypedLimitsForm(LimitsForm):
-    """The same with a pair of fields for each GPU type and the queues; a subclass says which there are."""
-
-    partitions = forms.MultipleChoiceField(label=_("Queues"), required=False, widget=forms.CheckboxSelectMultiple)
+class ByTypeForm(LimitsForm):
+    """The same with a pair of fields for each GPU type; a subclass says which there are."""
 
     types: list[str]
 
-    def offer(self, types: Iterable[str], partitions: Iterable[str]) -> None:
-        """What there is to be given."""
-        choices: Any = self.fields["partitions"]
-        choices.choices = [(name, name) for name in partitions]
+    def offer_types(self, types: Iterable[str]) -> None:
+        """A pair of fields for each of them."""
         self.types = sorted(types)
         for name in self.types:
             for limit, field in (("gpus_by_type", count_field()), ("gpu_minutes_by_type", HoursField())):
                 field.label = f"{name.upper()}: {BY_TYPE[limit]}"
                 self.fields[f"{limit}__{name}"] = field
+
+    def gathered(self, *without: str) -> dict[str, Any]:
+        """What was typed, as services take it: the pairs as two amounts by type."""
+        plain = {name: value for name, value in self.cleaned_data.items() if "__" not in name and name not in without}
+        return plain | {limit: self._amounts(limit) for limit in BY_TYPE}
+
+    def _amounts(self, limit: str) -> dict[str, int]:
+        found = {name: self.cleaned_data.get(f"{limit}__{name}") for name in self.types}
+        return {name: value for name, value in found.items() if value is not None}
+
+
+class TypedLimitsForm(ByTypeForm):
+    """The same with the queues; a subclass says which there are."""
+
+    partitions = forms.MultipleChoiceField(label=_("Queues"), required=False, widget=forms.CheckboxSelectMultiple)
+
+    def offer(self, types: Iterable[str], partitions: Iterable[str]) -> None:
+        """What there is to be given."""
+        choices: Any = self.fields["partitions"]
+        choices.choices = [(name, name) for name in partitions]
+        self.offer_types(types)
 
     @property
     def by_type(self) -> Iterator[tuple[str, BoundField, BoundField]]:
@@ -121,15 +138,6 @@ class TypedLimitsForm(LimitsForm):
         self.fields["no_limit"] = forms.MultipleChoiceField(
             label=_("No limit of"), required=False, widget=forms.CheckboxSelectMultiple, choices=list(labels.items())
         )
-
-    def gathered(self, *without: str) -> dict[str, Any]:
-        """What was typed, as services take it: the pairs as two amounts by type."""
-        plain = {name: value for name, value in self.cleaned_data.items() if "__" not in name and name not in without}
-        return plain | {limit: self._amounts(limit) for limit in BY_TYPE}
-
-    def _amounts(self, limit: str) -> dict[str, int]:
-        found = {name: self.cleaned_data.get(f"{limit}__{name}") for name in self.types}
-        return {name: value for name, value in found.items() if value is not None}
 
 
 def typed(row: Any) -> dict[str, int]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date
+from typing import Any
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -119,10 +121,20 @@ class Share(models.Model):
     jobs_submitted = models.PositiveIntegerField(_("jobs queued and running"), null=True, blank=True)
     jobs_running = models.PositiveIntegerField(_("jobs running"), null=True, blank=True)
 
+    gpus_by_type = models.JSONField(_("GPUs at once, by type"), default=dict, blank=True)
+    gpu_minutes_by_type = models.JSONField(_("GPU-minutes, by type"), default=dict, blank=True)
+
     LIMITS = ("gpus_at_once", "gpu_minutes", "longest_minutes", "jobs_submitted", "jobs_running")
+    BY_TYPE = ("gpus_by_type", "gpu_minutes_by_type")
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=["allocation", "user"], name="one_share_per_person"),)
 
     def __str__(self) -> str:
         return f"{self.user} · {self.allocation}"
+
+    @classmethod
+    def whole(cls, limits: Mapping[str, Any] | Share | None) -> dict[str, Any]:
+        """All limits of a share, given some of them, a row or none: None, or no type, where there is none."""
+        given = vars(limits) if isinstance(limits, Share) else limits or {}
+        return {name: given.get(name) for name in cls.LIMITS} | {name: given.get(name) or {} for name in cls.BY_TYPE}

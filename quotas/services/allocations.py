@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable, Mapping
 from datetime import date
 from typing import Any
 
@@ -126,14 +127,15 @@ def close_allocation(*, allocation: Allocation, by: User | None, why: str = "") 
 
 
 @transaction.atomic
-def set_share(*, allocation: Allocation, user: User, by: User | None, **limits: int | None) -> Share | None:
+def set_share(*, allocation: Allocation, user: User, by: User | None, **limits: Any) -> Share | None:
     """What a member may use of the allocation; all None takes the share away. Raises NotMember, ValidationError."""
     row = _locked(allocation)
     if not Membership.objects.active().filter(project=row.project, user=user).exists():
         raise NotMember(user.username)
-    wanted = {name: limits.get(name) for name in Share.LIMITS}
+    wanted = Share.whole(limits)
+    _check_types(wanted, Share.BY_TYPE)
     share = Share.objects.filter(allocation=row, user=user).first() or Share(allocation=row, user=user)
-    before = {name: getattr(share, name) for name in Share.LIMITS}
+    before = Share.whole(share)
     if before == wanted and share.pk:
         return share
     kept = _store(share, wanted)
@@ -146,8 +148,8 @@ def set_share(*, allocation: Allocation, user: User, by: User | None, **limits: 
     return kept
 
 
-def _store(share: Share, wanted: dict[str, int | None]) -> Share | None:
-    if all(value is None for value in wanted.values()):
+def _store(share: Share, wanted: dict[str, Any]) -> Share | None:
+    if all(value in (None, {}) for value in wanted.values()):
         if share.pk:
             share.delete()
         return None
@@ -213,6 +215,12 @@ def _checked(source: FundingSource) -> None:
     if errors := _backwards(source):
         raise ValidationError(errors)
     source.full_clean()
+
+
+def _check_types(values: Mapping[str, Any], names: Iterable[str]) -> None:
+    wrong = {name: _("Give each GPU type a whole number.") for name in names if not _amounts(values[name])}
+    if wrong:
+        raise ValidationError(wrong)
 
 
 def _amounts(value: Any) -> bool:

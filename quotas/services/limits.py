@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import TypedDict
 
 from django.db.models import F, QuerySet, Sum
 from django.db.models.functions import Greatest
@@ -24,6 +25,13 @@ from quotas.services.refusing import (
 
 # what a job under way may still use beyond what is booked of it already
 STILL_HELD = Greatest(F("gpu_minutes") - F("used_gpu_minutes"), 0)
+
+
+class _Whose(TypedDict):
+    """Whose minutes, of which type ("" all)."""
+
+    user: User
+    gpu_type: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -134,6 +142,9 @@ def _share(allocation: Allocation, share: Share, wish: Wish) -> None:
         _share_of_places(allocation, share, wish, share.jobs_submitted)
     if share.gpu_minutes is not None and wish.gpus:
         _share_of_hours(allocation, share, wish, share.gpu_minutes)
+    typed = share.gpu_minutes_by_type.get(wish.gpu_type)
+    if typed is not None and wish.gpus:
+        _share_of_hours(allocation, share, wish, typed, gpu_type=wish.gpu_type)
 
 
 def _share_of_job(allocation: Allocation, share: Share, wish: Wish) -> None:
@@ -141,6 +152,11 @@ def _share_of_job(allocation: Allocation, share: Share, wish: Wish) -> None:
     if most is not None and wish.gpus > most:
         words = _("The job asks for %(asked)d GPUs; your share of the allocation is at most %(n)d GPUs at once.")
         words %= {"asked": wish.gpus, "n": most}
+        raise over("gpus_at_once", words, allocation, Facts(most, wish.gpus, raised_by="project"))
+    most = share.gpus_by_type.get(wish.gpu_type)
+    if most is not None and wish.gpus > most:
+        words = _("The job asks for %(asked)d GPUs; your share is at most %(n)d of the type %(type)s at once.")
+        words %= {"asked": wish.gpus, "n": most, "type": wish.gpu_type}
         raise over("gpus_at_once", words, allocation, Facts(most, wish.gpus, raised_by="project"))
     most = share.longest_minutes
     if most is not None and wish.minutes > most:
@@ -162,8 +178,9 @@ def _share_of_places(allocation: Allocation, share: Share, wish: Wish, most: int
     raise over("jobs_submitted", f"{words} {when_places(moment)}", allocation, facts)
 
 
-def _share_of_hours(allocation: Allocation, share: Share, wish: Wish, most: int) -> None:
-    used, committed = used_minutes(allocation, user=share.user), held_minutes(allocation, user=share.user)
+def _share_of_hours(allocation: Allocation, share: Share, wish: Wish, most: int, *, gpu_type: str = "") -> None:
+    whose: _Whose = {"user": share.user, "gpu_type": gpu_type}
+    used, committed = used_minutes(allocation, **whose), held_minutes(allocation, **whose)
     free = max(0, most - used - committed)
     if wish.gpu_minutes <= free:
         return
@@ -173,6 +190,7 @@ def _share_of_hours(allocation: Allocation, share: Share, wish: Wish, most: int)
         "%(committed).1f committed by your jobs under way."
     )
     words %= _in_hours(wish, most, used, committed, free)
+    words = f"{gpu_type.upper()}: {words}" if gpu_type else words
     people = [(share.user.username, committed)]
     facts = Facts(most, wish.gpu_minutes, used, committed, people, moment, allocation.ends_on, "project")
     raise over("gpu_minutes", f"{words} {when_hours(allocation, moment)}", allocation, facts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -12,7 +13,7 @@ from accounts.models import User
 from quotas.models import Allocation, Share
 from quotas.services.allocations import set_share
 
-Limits = Mapping[str, int | None]
+Limits = Mapping[str, Any]
 
 
 @transaction.atomic
@@ -24,7 +25,7 @@ def divide(*, allocation: Allocation, shares: Mapping[User, Limits], by: User | 
     before = {row.user_id: row for row in Share.objects.filter(allocation=allocation)}
     changed = 0
     for user, limits in shares.items():
-        if _of(before.get(user.pk)) == {name: limits.get(name) for name in Share.LIMITS}:
+        if Share.whole(before.get(user.pk)) == Share.whole(limits):
             continue
         _within(allocation, user, limits)
         set_share(allocation=allocation, user=user, by=by, **limits)
@@ -32,14 +33,11 @@ def divide(*, allocation: Allocation, shares: Mapping[User, Limits], by: User | 
     return changed
 
 
-def _of(row: Share | None) -> dict[str, int | None]:
-    return {name: getattr(row, name) if row else None for name in Share.LIMITS}
-
-
 def _within(allocation: Allocation, user: User, limits: Limits) -> None:
     for name, value in limits.items():
         most = getattr(allocation, name)
-        if value is not None and most is not None and value > most:
+        pairs = [(value, most)] if name in Share.LIMITS else [(n, most.get(kind)) for kind, n in (value or {}).items()]
+        if any(one is not None and limit is not None and one > limit for one, limit in pairs):
             raise ValidationError(
                 {name: _("%(name)s: more than the allocation gives.") % {"name": user.name}}, params={"user": user}
             )

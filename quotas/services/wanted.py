@@ -19,6 +19,7 @@ from django.utils import timezone
 
 from access.permissions import Permission, codename
 from access.roles import ROLE_GRANTS
+from cluster.models import Partition
 from projects.models import Membership, Project
 from quotas.models import Allocation, Share, Usage
 from slurm.books import Account, Association, Books, Key, Limits, Qos
@@ -41,7 +42,8 @@ class _Rows:
     allocations: Sequence[Allocation]
     members: Sequence[Membership]
     shares: dict[tuple[int, int], Share]  # by allocation and user
-    earlier: dict[tuple[int, str], int]  # GPU-minutes before the open periods, by user and partition
+    earlier: dict[tuple[int, str, str], int]  # GPU-minutes before the open periods, by user, partition and type
+    types: Mapping[str, Sequence[str]]  # GPU types of each partition
 
 
 def wanted(projects: Iterable[Project]) -> Books:
@@ -101,10 +103,18 @@ def _load(projects: Sequence[Project]) -> Iterator[_Rows]:
         members[member.project_id].append(member)
     for share in Share.objects.filter(allocation__project__in=projects).select_related("allocation"):
         shares[share.allocation.project_id][share.allocation_id, share.user_id] = share
-    earlier = _earlier([share for own in shares.values() for share in own.values()])
+    every = [share for own in shares.values() for share in own.values()]
+    earlier, types = _earlier(every), _types(every)
     for project in projects:
         pk = project.pk
-        yield _Rows(project, allocations[pk], members[pk], shares[pk], earlier.get(pk, {}))
+        yield _Rows(project, allocations[pk], members[pk], shares[pk], earlier.get(pk, {}), types)
+
+
+def _types(shares: Sequence[Share]) -> dict[str, list[str]]:
+    """The GPU types of each partition, asked only where some share is of one type."""
+    if not any(share.gpus_by_type or share.gpu_minutes_by_type for share in shares):
+        return {}
+    return {name: sorted(types or {}) for name, types in Partition.objects.values_list("name", "gpu_types")}
 
 
 def _allocations(projects: Sequence[Project], today: date) -> Iterable[Allocation]:
@@ -145,19 +155,51 @@ def _share(rows: _Rows, member: Membership, spendable: Sequence[Allocation], par
     shares = [rows.shares.get((row.pk, member.user_id)) for row in spendable]
     if not any(shares):
         return Limits()
-    found: dict[str, int | None] = {}
+    found: dict[str, Any] = {}
     for name in Share.LIMITS:
-        values = [getattr(share, name) for share in shares if share and getattr(share, name) is not None]
-        together = max(values, default=None) if name == "longest_minutes" else sum(values)
-        found[name] = together if len(values) == len(shares) else None
-    if found["gpu_minutes"] is not None:  # Slurm counts from the association's first day on
-        found["gpu_minutes"] += rows.earlier.get((member.user_id, partition), 0)
-    return Limits(**found)  # type: ignore[arg-type]
+        found[name] = _together(name, [getattr(share, name) if share else None for share in shares])
+    for name in Share.BY_TYPE:
+        of = [getattr(share, name) if share else {} for share in shares]
+        sums = {kind: _together(name, [one.get(kind) for one in of]) for kind in {kind for one in of for kind in one}}
+        found[name] = {kind: value for kind, value in sums.items() if value is not None}
+    return Limits(**_counted(rows, member, partition, _folded(found, rows.types.get(partition, ()))))
 
 
-def _earlier(shares: Sequence[Share]) -> dict[int, dict[tuple[int, str], int]]:
+def _together(name: str, values: Sequence[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    if len(known) < len(values):
+        return None
+    return max(known, default=None) if name == "longest_minutes" else sum(known)
+
+
+def _folded(found: dict[str, Any], types: Sequence[str]) -> dict[str, Any]:
+    """Where a partition has one type, a share of it is one of all GPUs there: Slurm holds that whatever the QOS says.
+
+    A type that the partition does not have limits nothing on it.
+    """
+    for name, typed in (("gpus_at_once", "gpus_by_type"), ("gpu_minutes", "gpu_minutes_by_type")):
+        here = {kind: value for kind, value in found[typed].items() if kind in types}
+        if len(types) == 1 and here:
+            known = [value for value in (found[name], *here.values()) if value is not None]
+            found[name], here = min(known), {}
+        found[typed] = here
+    return found
+
+
+def _counted(rows: _Rows, member: Membership, partition: str, found: dict[str, Any]) -> dict[str, Any]:
+    """With what was used before: Slurm counts from the association's first day on."""
+    here = (member.user_id, partition)
+    before = {kind: n for (user, queue, kind), n in rows.earlier.items() if (user, queue) == here}
+    if found["gpu_minutes"] is not None:
+        found["gpu_minutes"] += sum(before.values())
+    typed = found["gpu_minutes_by_type"]
+    return found | {"gpu_minutes_by_type": {kind: value + before.get(kind, 0) for kind, value in typed.items()}}
+
+
+def _earlier(shares: Sequence[Share]) -> dict[int, dict[tuple[int, str, str], int]]:
     """What people whose share has GPU-minutes used outside the periods of what they may spend now."""
-    counted = [share for share in shares if share.gpu_minutes is not None and share.allocation.is_open]
+    hours = [share for share in shares if share.gpu_minutes is not None or share.gpu_minutes_by_type]
+    counted = [share for share in hours if share.allocation.is_open]
     if not counted:
         return {}
     people = Q()
@@ -165,8 +207,8 @@ def _earlier(shares: Sequence[Share]) -> dict[int, dict[tuple[int, str], int]]:
     for share in counted:
         people |= Q(project=share.allocation.project_id, user=share.user_id)
         inside |= Q(allocation=share.allocation_id, user=share.user_id, day__gte=share.allocation.starts_on)
-    rows = Usage.objects.filter(people).exclude(inside).values("project_id", "user_id", "partition")
-    found: dict[int, dict[tuple[int, str], int]] = defaultdict(dict)
+    rows = Usage.objects.filter(people).exclude(inside).values("project_id", "user_id", "partition", "gpu_type")
+    found: dict[int, dict[tuple[int, str, str], int]] = defaultdict(dict)
     for row in rows.annotate(seconds=Sum("gpu_seconds")).order_by():
-        found[row["project_id"]][row["user_id"], row["partition"]] = round(row["seconds"] / 60)
+        found[row["project_id"]][row["user_id"], row["partition"], row["gpu_type"]] = round(row["seconds"] / 60)
     return found

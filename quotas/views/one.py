@@ -22,7 +22,7 @@ from audit import trail
 from audit.actions import Action
 from projects import tables
 from projects.models import Project
-from quotas import panels, reads, reports, standing
+from quotas import panels, reads, reports, standing, words
 from quotas.models import Allocation, Share
 from quotas.panels import Panel, Person
 
@@ -106,17 +106,15 @@ def members(line: Panel) -> Sequence[Line]:
 def _share_names() -> list[str]:
     return [
         _("share: GPUs at once"), _("share: GPU-hours"), _("share: longest run, hours"),
-        _("share: jobs queued and running"), _("share: jobs running"),
+        _("share: jobs queued and running"), _("share: jobs running"), _("share: GPUs at once, by type"),
+        _("share: GPU-hours, by type"),
     ]  # fmt: skip
 
 
 def _people_cells(lines: Sequence[Line]) -> Iterator[list[Any]]:
     for one in lines:
-        limits = [getattr(one.share, name) if one.share else None for name in Share.LIMITS]
-        in_hours = [
-            round(value / 60, 2) if value is not None and name.endswith("minutes") else value
-            for name, value in zip(Share.LIMITS, limits, strict=True)
-        ]
+        limits = Share.whole(one.share)
+        in_hours = [words.cell(name, limits[name]) for name in (*Share.LIMITS, *Share.BY_TYPE)]
         person = one.person
         yield [person.login, person.name, round(person.used / 60, 2), round(person.committed / 60, 2), *in_hours]
 

@@ -149,7 +149,7 @@ def _project_cells(row: ProjectRequest) -> list[Any]:
 
 def _allocation_cells(row: AllocationRequest) -> list[Any]:
     of = row.allocation.title if row.allocation else ""
-    wanted = [_cell(name, _wanted(row, name)) for name in AMOUNTS]
+    wanted = [words.cell(name, _wanted(row, name)) for name in AMOUNTS]
     return [row.project.code, row.get_kind_display(), row.title, of, *wanted, row.starts_on, row.ends_on, *_talk(row)]
 
 
@@ -161,15 +161,6 @@ def _wanted(row: AllocationRequest, name: str) -> Any:
         return value
     free = {one.partition("__")[2]: _("no limit") for one in without}
     return free[""] if "" in free else value | free
-
-
-def _cell(name: str, value: Any) -> Any:
-    """An amount for a table: minutes as hours; by type `a100=10; h100=5`; names of queues."""
-    if isinstance(value, dict):
-        return "; ".join(f"{kind}={_cell(name, one)}" for kind, one in sorted(value.items()))
-    if isinstance(value, list):
-        return "; ".join(value)
-    return round(value / 60, 2) if isinstance(value, int) and "minutes" in name else value
 
 
 def _talk(row: Request) -> list[Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,8 @@ from typing import Any
 import pytest
 
 from tests.bench.place import ROOT, Place, until
-from tests.hand import Hand
+from tests.governed import applied, governed
+from tests.hand import Hand, opened
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(600)]
 STEPS = 7  # of each change: two queues for who comes, who goes and who stays, and the limit
@@ -77,36 +77,18 @@ class Worker:
 
 @pytest.fixture
 def hand(place: Place) -> Iterator[Hand]:
-    made = Hand(place.var)
-    yield made
-    made.close()
+    with opened(place.var) as made:
+        yield made
 
 
 @pytest.fixture
 def project(place: Place, hand: Hand) -> Iterator[str]:
-    """With ana and davi, one allocation, applied; the stack's own worker stands still until it is over."""
-    code = f"kill{time.time_ns() // 1_000_000 % 10**9}"
-    hand(
-        f"p = projects.open_project(by=None, code={code!r}, title='Killed', slurm_account={code!r},"
-        " unix_group='prj-visao', folder='/srv/var/projects/visao', partitions=['gpu', 'prep']);"
-        "[projects.add_member(project=p, user=User.objects.get(username=name), role=role, by=None)"
-        " for name, role in [('ana', 'pi'), ('davi', 'researcher')]];"
-        "import datetime;"
-        "quotas.create_allocation(project=p, by=None, code='main', title='Main', qos='',"
-        " starts_on=datetime.date(2020, 1, 1), gpus_at_once=8, gpu_minutes=60000)"
-    )
+    """With ana and davi, applied; the stack's own worker stands still until it is over."""
+    with governed(hand, "kill", [("ana", "pi"), ("davi", "researcher")]) as code:
+        place.stack("stop", "worker-slurm")
+        yield code
+        place.stack("start", "worker-slurm")
     applied(hand, code)
-    place.stack("stop", "worker-slurm")
-    yield code
-    place.stack("start", "worker-slurm")
-    hand(f"projects.archive_project(project=Project.objects.get(code={code!r}), by=None)")
-    applied(hand, code)
-
-
-def applied(hand: Hand, code: str) -> None:
-    look = f"e = Enforcement.objects.filter(project__code={code!r}).select_related('project').first();"
-    look += "said = e is not None and not e.error and e.change_applied >= e.project.change"
-    until(lambda: hand(look), seconds=60, what="the change is applied", every=0.3)
 
 
 def change(hand: Hand, code: str, number: int) -> None:

@@ -232,7 +232,7 @@ def test_the_shares_of_all_members_are_taken_away_whatever_page_is_looked_at(
     assert "allocations/main/shares.csv" in leader.get("/projects/aurora/allocations/main/shares").content.decode()
     rows = b"".join(leader.get("/projects/aurora/allocations/main/shares.csv").streaming_content).decode().splitlines()
     assert len(rows) == 1 + 31 + 1 and [line for line in rows if line.startswith(f"{members[30].username},")] == [
-        f"{members[30].username},{members[30].name},0.0,0.0,,90.0,,,"
+        f"{members[30].username},{members[30].name},0.0,0.0,,90.0,,,,,"
     ]
 
 
