@@ -12,7 +12,8 @@ def answered(asked: could.Asked, *, by: Any, form: str) -> list[could.Could]:
     """The answer; that it was asked for is an event."""
     rows = could.answer(asked)
     trail.record(
-        Action.ACCESS_ASKED, by=by, project=things.find("project", asked.project), at=asked.at, count=len(rows),
-        form=form, person=trail.Login(asked.person) if asked.person else None,
+        Action.ACCESS_ASKED, by=by, about=things.find("dataset", asked.dataset),
+        project=things.find("project", asked.project), at=asked.at, count=len(rows), form=form,
+        person=trail.Login(asked.person) if asked.person else None,
     )  # fmt: skip
     return rows

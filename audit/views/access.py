@@ -13,6 +13,7 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.utils.dateparse import parse_date, parse_datetime
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from audit import could, things
@@ -21,20 +22,26 @@ from audit.services import scope
 from audit.services.answering import answered
 
 MOST = 500  # rows of the page; the CSV has all
+# of what, and what is said where there is none
+OF = {
+    "person": gettext_lazy("Nobody has this sign-in."),
+    "project": gettext_lazy("There is no project of this code."),
+    "dataset": gettext_lazy("There is no dataset of this code."),
+}
 COLUMNS = ("kind", "login", "name", "code", "role", "rights", "since", "until", "by", "why")
 
 
 @login_required
 @require_safe
 def access(request: HttpRequest) -> HttpResponse:
-    """Asked of a person or a project (or of all that was so), at a moment."""
+    """Asked of a person, a project or a dataset (or of all that was so), at a moment."""
     scope.whole_for(request.user)
     asked, trouble = _asked(request)
     rows = answered(asked, by=request.user, form="page") if asked and not trouble else []
     context = {
         "asked": asked, "rows": rows[:MOST], "more": max(0, len(rows) - MOST), "trouble": trouble,
         "at": request.GET.get("at", ""), "query": request.GET.urlencode(), "count": len(rows),
-        "person": request.GET.get("person", ""), "project": request.GET.get("project", ""),
+        **{name: request.GET.get(name, "") for name in OF},
     }  # fmt: skip
     return render(request, "audit/access.html", context, status=422 if trouble else 200)
 
@@ -53,7 +60,7 @@ def access_csv(request: HttpRequest) -> HttpResponse:
     for one in answered(asked, by=request.user, form="csv"):
         said = could.spoken(one) | {"rights": " ".join(one.rights)}
         lines.writerow([_cell(said[name]) for name in COLUMNS])
-    name = f"access-{asked.project or asked.person or 'all'}-{asked.at:%Y-%m-%d}.csv"
+    name = f"access-{asked.dataset or asked.project or asked.person or 'all'}-{asked.at:%Y-%m-%d}.csv"
     return HttpResponse(
         out.getvalue(), content_type="text/csv; charset=utf-8",
         headers={"Content-Disposition": f'attachment; filename="{name}"'},
@@ -62,15 +69,15 @@ def access_csv(request: HttpRequest) -> HttpResponse:
 
 def _asked(request: HttpRequest) -> tuple[could.Asked | None, dict[str, str]]:
     """(what is asked, field -> what is wrong with it). Nothing is asked where there is no date."""
-    words = {name: request.GET.get(name, "").replace("\x00", "").strip()[:64] for name in ("person", "project", "at")}
+    words = {name: request.GET.get(name, "").replace("\x00", "").strip()[:64] for name in (*OF, "at")}
     if not words["at"]:
         return None, {}
     at = _moment(words["at"])
     trouble = {} if at else {"at": _("Enter a day, or a day and a time.")}
-    for kind, said in (("person", _("Nobody has this sign-in.")), ("project", _("There is no project of this code."))):
+    for kind, said in OF.items():
         if words[kind] and things.find(kind, words[kind]) is None:
-            trouble[kind] = said
-    return could.Asked(at or timezone.now(), person=words["person"], project=words["project"]), trouble
+            trouble[kind] = str(said)
+    return could.Asked(at or timezone.now(), **{kind: words[kind] for kind in OF}), trouble
 
 
 def _moment(text: str) -> datetime | None:

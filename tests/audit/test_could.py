@@ -190,6 +190,7 @@ def test_a_question_that_is_none_says_what_is_wrong(roles: Roles) -> None:
         {"at": "yesterday"},
         {"at": "2026-03-12", "person": "nobody"},
         {"at": "2026-03-12", "project": "none"},
+        {"at": "2026-03-12", "dataset": "none"},
     ):
         assert browser.get("/audit/access", asked).status_code == 422
     assert browser.get("/audit/access", {"at": "2026-03-12"}).status_code == 200

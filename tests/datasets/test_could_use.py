@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import time
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import pytest
@@ -13,7 +16,7 @@ from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from access.roles import Role
+from access.roles import Role, SiteRole
 from accounts import services as accounts
 from audit import could, identities
 from audit.actions import Action
@@ -23,6 +26,8 @@ from datasets.services import asking, registering
 from projects import services as projects
 from projects.models import Membership
 from tests.datasets.conftest import Shelf
+from tests.factories import make_user
+from tests.pages import signed_in
 
 pytestmark = pytest.mark.django_db
 ACTS = ("give the project", "give a person", "revoke", "another steward", "join", "leave", "close", "retire")
@@ -36,6 +41,7 @@ class History:
         self.shelf = Shelf()
         self.shelf.approved()
         self.moments: list[datetime] = []
+        self.auditor = signed_in(make_user("olga", site_role=SiteRole.AUDITOR))
 
     def act(self, what: str) -> None:
         """One step; what the rules refuse changes nothing."""
@@ -78,6 +84,21 @@ def from_rows(at: datetime) -> set[Fact]:
     return {(one.login, one.role) for one in rows if one.kind == "dataset"}
 
 
+def from_page(auditor: Any, at: datetime) -> set[Fact]:
+    """As an auditor reads it."""
+    answer = auditor.get("/audit/access", {"at": at.isoformat(), "dataset": "atlas"})
+    assert answer.status_code == 200
+    return {(one.login, one.role) for one in answer.context["rows"] if one.kind == "dataset"}
+
+
+def from_csv(auditor: Any, at: datetime) -> set[Fact]:
+    """As they take it along."""
+    answer = auditor.get("/audit/access.csv", {"at": at.isoformat(), "dataset": "atlas"})
+    assert "access-atlas-" in answer["Content-Disposition"]
+    rows = csv.DictReader(io.StringIO(answer.content.decode()))
+    return {(row["login"], row["role"]) for row in rows if row["kind"] == "dataset"}
+
+
 def from_events(at: datetime, members: set[str]) -> set[Fact]:
     """What the trail alone tells, beginning with who was in the project before."""
     members, given, closed, steward, retired = set(members), list[tuple[str, str]](), set[str](), "", False
@@ -114,7 +135,9 @@ def test_rows_and_events_tell_the_same_of_data(db: None, steps: list[str]) -> No
         for step in steps:
             history.act(step)
         for at in history.moments:
-            assert from_rows(at) == from_events(at, members), at
+            told = from_events(at, members)
+            assert from_rows(at) == told, at
+            assert from_page(history.auditor, at) == from_csv(history.auditor, at) == told, at
         transaction.set_rollback(True)
     identities.forget()
 
@@ -124,5 +147,9 @@ def test_whoever_is_closed_and_what_is_retired_could_not(db: None) -> None:
     for step in ("give a person", "give the project", "close", "retire"):
         history.act(step)
     stranger, at = history.shelf.stranger.username, history.moments
+    for one in (from_rows, partial(from_page, history.auditor), partial(from_csv, history.auditor)):
+        assert one(at[1]) == from_events(at[1], {"coordenador", "membro"})
+    asked = AuditEvent.objects.filter(action=Action.ACCESS_ASKED, subject_type="dataset", subject_text="Atlas")
+    assert asked.count() == 2  # the question names what it was about
     users = [{login for login, role in from_rows(one) if role == "research"} for one in at]
     assert users[0] == {stranger} and stranger in users[1] and users[2] == users[1] - {stranger} and users[3] == set()
