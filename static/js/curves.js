@@ -5,6 +5,7 @@ import { say } from "./words.js";
 const COLOURS = ["--b-accent", "--b-warn-line", "--b-ok-line", "--b-bad-line", "--b-out-line", "--b-wait-line"];
 const DASHES = [[], [6, 3], [2, 2], [8, 3, 2, 3]];
 const HEIGHT = 150;
+const WHOLE = [0, 1, 2, 3, 4, 5, 6, 7, 8].flatMap((power) => [1, 2, 5].map((times) => times * 10 ** power));
 const SHOWN = 4;  // drawings before "show all"
 const token = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const numbers = new Intl.NumberFormat(document.documentElement.lang || "en", { maximumSignificantDigits: 4 });
@@ -104,9 +105,14 @@ function options(root, lines, heard) {
     series: [{}, ...lines.map((_, n) => ({
       stroke: token(COLOURS[n % COLOURS.length]), width: 1.5, dash: DASHES[n % DASHES.length], spanGaps: true, points: { show: false },
     }))],
-    axes: [axis({ size: 28, space: 60 }), axis({ size: 56, values: (_, ticks) => ticks.map((tick) => numbers.format(tick)) })],
+    axes: [axis({ size: 28, space: 60, ...(isWhole(lines) && { incrs: WHOLE }) }), axis({ size: 56, values: (_, ticks) => ticks.map((tick) => numbers.format(tick)) })],
     hooks: { setCursor: [heard] },
   };
+}
+
+// Steps are counted: there is none between two.
+function isWhole(lines) {
+  return lines.every(({ curve }) => (curve?.points ?? []).every(([x]) => Number.isInteger(x)));
 }
 
 // A click leads to the line of the output that says so.
