@@ -113,17 +113,24 @@ def take_piece(channel: Channel, root: Root, uid: int, asked: dict[str, Any]) ->
             try:
                 _write_piece(channel, part, asked)
             except BaseException as error:  # whatever it was: nothing of this piece stays
-                os.ftruncate(part, offset)
-                if not isinstance(error, OSError | Refused):
+                refused = error if isinstance(error, Refused) else of(error) if isinstance(error, OSError) else None
+                _take_back(above, PART + asked["id"], part, offset, refused)
+                if refused is None:
                     raise
-                refused = error if isinstance(error, Refused) else of(error)
-                if refused.answer in ("full", "quota"):
-                    os.unlink(PART + asked["id"], dir_fd=above)
                 raise refused from error
     except Refused:
         _drain(channel, refused)
         raise
     channel.send(ANSWER, pack({"offset": offset + asked["size"]}))
+
+
+def _take_back(above: int, name: str, part: int, offset: int, refused: Refused | None) -> None:
+    """Cut the part back to where the piece began; where there is no room, or not even for that, it goes whole."""
+    if refused is None or refused.answer not in ("full", "quota"):
+        with contextlib.suppress(OSError):
+            os.ftruncate(part, offset)
+            return
+    os.unlink(name, dir_fd=above)
 
 
 class _Short(Refused):

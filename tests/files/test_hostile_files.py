@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from files import uploading, wire
 from files.answers import Refused
 from files.beneath import Root
 from files.client import Entry
@@ -230,6 +232,31 @@ def test_a_disk_that_fills_up_under_way_leaves_nothing_half_written(small: Place
         assert small.names() == ["filler"]
         assert refused(door.finish, "big", upload, 7 << 20) == "missing"
         assert b"".join(door.read("filler", limit=3)[1]) == bytes(3)  # the connection goes on
+
+
+@pytest.mark.parametrize("cutting", [True, False])
+def test_a_quota_used_up_under_way_leaves_no_part_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cutting: bool
+) -> None:
+    """As btrfs refuses it: the write, and cutting back what was written, too."""
+    part, (ours, theirs) = tmp_path / (PART + "ff" * 16), socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    part.write_bytes(b"abc")
+    channel, sender = wire.Channel(ours, patience=5), wire.Channel(theirs, patience=5)
+
+    def refuse(*_: object) -> int:
+        raise OSError(errno.EDQUOT, "Disk quota exceeded")
+
+    monkeypatch.setattr(uploading.os, "pwrite", refuse)
+    if cutting:
+        monkeypatch.setattr(uploading.os, "ftruncate", refuse)
+    sender.send(wire.DATA, b"def")
+    sender.send(wire.END)
+    asked = {"path": "f", "id": "ff" * 16, "offset": 3, "size": 3, "digest": ""}
+    with pytest.raises(Refused) as error:
+        uploading.take_piece(channel, Root(str(tmp_path)), os.getuid(), asked)
+    assert error.value.answer == "quota" and list(tmp_path.iterdir()) == []
+    ours.close()
+    theirs.close()
 
 
 def test_a_deletion_goes_by_descriptors_and_stops_at_its_bounds(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
