@@ -21,7 +21,8 @@ _NAME = re.compile(r"[^\W_][\w .+-]{0,63}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 _UNFIT = re.compile("[\x00\n\r\ud800-\udfff]")
 _NOT_THEIRS = re.compile(
-    r"(LD_|SLURM_|SLURMD_|SBATCH_|BANCADA_|DATASET_|DYLD_)|(BASH_ENV|ENV|HOME|USER|LOGNAME|SHELL|PATH|IFS)$"
+    r"(LD_|DYLD_|GLIBC_|SLURM_|SLURMD_|SBATCH_|BANCADA_|DATASET_)"
+    r"|(GCONV_PATH|BASH_ENV|ENV|HOME|USER|LOGNAME|SHELL|PATH|IFS)$"
 )
 
 

@@ -62,6 +62,8 @@ def test_no_gpu_no_type() -> None:
         ("nodes", 0), ("nodes", 3), ("cpus", 0), ("cpus", 17), ("memory_gb", 0), ("memory_gb", 63),
         ("time_limit_minutes", 0), ("time_limit_minutes", 1441), ("gpu_type", "h100"),
         ("environment", {"LD_PRELOAD": "x"}), ("environment", {"SLURM_CONF": "x"}), ("environment", {"BASH_ENV": "x"}),
+        ("environment", {"LD_LIBRARY_PATH": "/x"}), ("environment", {"GLIBC_TUNABLES": "x"}), ("environment", {"GCONV_PATH": "/x"}),
+        ("environment", {"SBATCH_UID": "0"}), ("environment", {"ENV": "/x"}),
         ("environment", {"A B": "x"}), ("environment", {"OK": "two\nlines"}), ("environment", [1]), ("environment", {"OK": "\ud800"}), ("environment", {"PATH": "/x"}),
     ],
 )  # fmt: skip
