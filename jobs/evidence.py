@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 
 from django.db.models import Count, Max, Min, QuerySet
 from django.utils.functional import Promise
@@ -12,6 +13,7 @@ from django.utils.translation import ngettext
 from accounts.models import User
 from audit import persons, things
 from audit.persons import Section
+from audit.services import unseen
 from cluster.models import Cluster
 from jobs.models import Job
 
@@ -20,6 +22,13 @@ def register() -> None:
     """Called once, when the app is there."""
     things.register("job", of_number)
     persons.register("jobs", tell=told, hinder=hindrances)
+    unseen.register(followed)
+
+
+def followed() -> list[datetime]:
+    """When the jobs of each cluster were looked at last; of one that is new nobody can have missed anything."""
+    rows = Cluster.objects.filter(jobs_seen_at__isnull=False).order_by("jobs_seen_at")
+    return [seen for seen in rows.values_list("jobs_seen_at", flat=True) if seen]
 
 
 def of_number(number: str) -> QuerySet[Job]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -20,15 +20,25 @@ MOST = 20
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Gap:
-    """A time in which nobody followed Slurm."""
+    """A time in which nobody followed Slurm; `until` None: nobody does now."""
 
     since: datetime
-    until: datetime
+    until: datetime | None = None
 
     @property
     def minutes(self) -> int:
-        """Its length."""
-        return round((self.until - self.since).total_seconds() / 60)
+        """Its length, so far."""
+        return round(((self.until or timezone.now()) - self.since).total_seconds() / 60)
+
+
+# when each cluster was followed last: told by the room that knows them (AppConfig.ready)
+Followed = Callable[[], Iterable[datetime]]
+_followed: list[Followed] = []
+
+
+def register(followed: Followed) -> None:
+    """Called once."""
+    _followed.append(followed)
 
 
 def back_again(seen_at: datetime | None, *, about: Any, now: datetime | None = None) -> None:
@@ -39,12 +49,18 @@ def back_again(seen_at: datetime | None, *, about: Any, now: datetime | None = N
 
 
 def gaps(since: datetime | None = None, until: datetime | None = None) -> Sequence[Gap]:
-    """The latest ones that touch this time, newest first."""
+    """The latest ones that touch this time, newest first; before them one that lasts still."""
     rows = AuditEvent.objects.filter(action=Action.FOLLOWER_AWAY)
     if since:
         rows = rows.filter(at__gte=since)
-    found = [_gap(row.detail) for row in rows.order_by("-pk")[:MOST]]
+    found = [*_open(), *(_gap(row.detail) for row in rows.order_by("-pk")[:MOST])]
     return [gap for gap in found if gap and (until is None or gap.since < until)]
+
+
+def _open() -> list[Gap]:
+    """Of clusters that nobody follows now: no event tells of it before somebody is back."""
+    late = timezone.now() - AWAY
+    return [Gap(seen) for followed in _followed for seen in followed() if seen < late]
 
 
 def _gap(detail: dict[str, Any]) -> Gap | None:

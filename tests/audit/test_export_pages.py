@@ -21,10 +21,11 @@ from audit.services import unseen
 from audit.services.exports import asking, making
 from audit.services.wanted import Wanted
 from client.bancada import verify
+from cluster.models import Cluster
 from tests.api import World, make_world
 from tests.audit.exporting import KEY, fill
 from tests.conftest import Roles
-from tests.factories import make_project, make_user
+from tests.factories import make_cluster, make_project, make_user
 from tests.pages import signed_in
 
 
@@ -186,6 +187,21 @@ def test_hours_without_a_follower_are_events_and_are_said(place: Any) -> None:
         page = client.get(reverse(name)).content.decode()
         assert "120 minutes" in page or "120 minutos" in page
     assert unseen.gaps(until=now - timedelta(hours=3)) == []
+
+
+def test_that_nobody_follows_now_is_said_before_anybody_is_back(place: Any) -> None:
+    now, client = timezone.now(), signed_in(place[0])
+    cluster = make_cluster()
+    for ago, words in ((timedelta(minutes=2), 0), (timedelta(minutes=90), 1)):
+        Cluster.objects.filter(pk=cluster.pk).update(jobs_seen_at=now - ago)
+        assert [gap.until for gap in unseen.gaps()] == [None] * words
+        for name in ("audit:exports", "audit:new_export", "audit:list"):
+            page = client.get(reverse(name), headers={"Accept-Language": "en"}).content.decode()
+            assert page.count("still now") == words and page.count("90 minutes") == words
+    unseen.back_again(now - timedelta(minutes=90), about=cluster, now=now)
+    Cluster.objects.filter(pk=cluster.pk).update(jobs_seen_at=now)
+    [gap] = unseen.gaps()
+    assert gap.until == now and gap.minutes == 90
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import io
 import json
 import zipfile
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from audit.services.exports import asking, making, pieces, signing, telling
 from audit.services.sealing import Sealer
 from audit.services.wanted import Wanted
 from client.bancada import bundles, verify
+from cluster.models import Cluster
 from tests.audit.exporting import KEY, fill, key_file
 from tests.conftest import Roles
 from tests.factories import make_project, make_user
@@ -210,6 +212,8 @@ def test_a_bundle_is_signed_by_the_sealer_and_verifies_without_the_portal(
     world: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Any, roles: Roles
 ) -> None:
     user, project = world
+    since = timezone.now() - timedelta(hours=2)
+    Cluster.objects.update_or_create(name="away", defaults={"jobs_seen_at": since})
     roles.use("work")
     row = signed_bundle(monkeypatch, user, roles, wanted=Wanted(project_id=project.pk), project=project)
     assert row.state == State.READY
@@ -220,6 +224,7 @@ def test_a_bundle_is_signed_by_the_sealer_and_verifies_without_the_portal(
     with zipfile.ZipFile(row.path) as archive:
         said = json.loads(archive.read("manifest.json"))
         assert {"README.md", "README.pt-BR.md", "schema.json", "evidence.jsonl.gz"} <= set(said["files"])
+        assert said["not_followed"] == [{"since": since.isoformat(), "until": None}]
         assert (said["count"], said["filter"], said["last"]) == (row.count, {"project_id": project.pk}, row.last)
         assert "verifier/bancada/verify.py" in archive.namelist()
 
