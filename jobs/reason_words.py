@@ -93,6 +93,12 @@ WAITING: dict[str, tuple[Text, Text, Text]] = {
     "AssocGrpGRESRunMinutes": (
         _("The running jobs have committed all GPU-hours that the project lets run at once."), PI,
         _WHEN_ENDED),
+    "AssocGrpBilling": (_("The person's jobs already use all GPUs at once of their share of the allocation."), PI,
+        _OWN_ENDS),  # a share's GPUs are counted in billing, see slurm.books
+    "AssocGrpBillingMinutes": (_("The GPU-hours left of the person's share are not enough for this job."), PI,
+        _("A shorter time limit or fewer GPUs may fit. The PI or a manager of the project can raise the share.")),
+    "AssocGrpBillingRunMinutes": (_("The person's running jobs have committed all GPU-hours of their share."), PI,
+        _OWN_ENDS),
     "AssocMaxGRESPerJob": (_("It asks for more GPUs than the project gives one job."), OWNER, _AGAIN),
     "QOSMaxJobsPerUserLimit": (_("The person already runs as many jobs at once as one person may."), PI, _OWN_ENDS),
     "QOSGrpJobsLimit": (_("The allocation already runs as many jobs at once as it may."), PI, _WHEN_ENDED),

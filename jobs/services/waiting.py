@@ -9,15 +9,15 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from django.utils import timezone
-from django.utils.formats import date_format, number_format
+from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from cluster.models import NODES, PARTITIONS
 from jobs import reasons
-from jobs.models import Job, JobQuerySet
+from jobs.models import Job
+from jobs.services import limiting
 from jobs.states import State
-from quotas import services as quotas
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise as Text
@@ -26,6 +26,7 @@ WAITS = (State.WAITING, State.HELD, State.REQUEUED)
 SOON = timedelta(minutes=40)
 AT_ONCE = re.compile(r"(?:QOS|Assoc)Grp(?!.*Minutes)|AssociationResourceLimit|QOSResourceLimit|MaxGRESPerAccount")
 HOURS = re.compile(r".*Minutes|QOSTimeLimit|AssociationTimeLimit")
+LONGEST = re.compile(r"QOSMaxWall")
 OWN = re.compile(r".*(?:PerUser|AssocMaxJobs)")
 
 
@@ -51,40 +52,35 @@ def _plan(job: Job) -> Iterable[Text]:
 
 
 def numbers(job: Job) -> Iterable[Text]:
-    """What the reason is about, counted now; jobs of others are counted and not named."""
+    """What the reason is about, counted now; of a limit of the project with whose jobs have it, of others' jobs not."""
     word = job.reason.strip("() ")
+    share = limiting.share_of(job, word)
+    if share is not None:
+        said, jobs = limiting.of_share(job, share, word)
+        return [*said, *_ends(jobs)]
     if HOURS.match(word):
-        return _hours(job)
+        return limiting.of_hours(job, job.allocation) if job.allocation and job.time_limit_minutes else []
     if OWN.match(word):
         return _of_person(job)
-    if AT_ONCE.match(word):
-        return _of_allocation(job)
+    if AT_ONCE.match(word) or LONGEST.match(word):
+        return _of_allocation(job, word)
     if word.startswith(("Resources", "Priority", "ReqNode", "NodesUnavail")):
         return _of_partition(job)
     return _of_request(job, word)
 
 
-def _running(job: Job) -> JobQuerySet:
-    rows = Job.objects.open().filter(project=job.project_id, state__in=(State.RUNNING, State.ENDING))
-    return rows.only("allocated_gpus", "started_at", "ended_at", "time_limit_minutes")
-
-
 def _of_person(job: Job) -> Iterable[Text]:
-    jobs = list(_running(job).filter(owner=job.owner))
+    jobs = list(limiting.running(job).filter(owner=job.owner))
     used = sum(row.allocated_gpus for row in jobs)
     said = ngettext("This person's jobs use %(used)d GPU.", "This person's jobs use %(used)d GPUs.", used)
     return [said % {"used": used}, *_ends(jobs)]
 
 
-def _of_allocation(job: Job) -> Iterable[Text]:
-    jobs = list(_running(job).filter(allocation=job.allocation))
-    used, limit = sum(row.allocated_gpus for row in jobs), job.allocation.gpus_at_once if job.allocation else None
-    if limit:
-        first = _("The allocation uses %(used)d of %(limit)d GPUs.") % {"used": used, "limit": limit}
-    else:
-        said = ngettext("The allocation uses %(used)d GPU.", "The allocation uses %(used)d GPUs.", used)
-        first = said % {"used": used}
-    return [first, *_ends(jobs)]
+def _of_allocation(job: Job, word: str) -> Iterable[Text]:
+    if job.allocation is None:
+        return []
+    said, jobs = limiting.of_allocation(job, job.allocation, word)
+    return [*said, *_ends(jobs)]
 
 
 def _ends(jobs: Sequence[Job]) -> Iterable[Text]:
@@ -97,19 +93,6 @@ def _ends(jobs: Sequence[Job]) -> Iterable[Text]:
     elif ends:
         minutes = max(1, round((ends[0] - timezone.now()).total_seconds() / 60))
         yield _("The next one ends in %(n)d minutes at the latest.") % {"n": minutes}
-
-
-def _hours(job: Job) -> Iterable[Text]:
-    if job.allocation is None or not job.time_limit_minutes:
-        return
-    balance = quotas.balance(job.allocation)
-    wanted = job.total_gpus * job.time_limit_minutes / 60
-    yield _("It could use %(wanted)s GPU-hours.") % {"wanted": number_format(wanted, 1)}
-    if balance.limit is not None:
-        left = max(0, balance.limit - balance.used) / 60
-        yield _("%(left)s of %(all)s GPU-hours of the allocation are left.") % {
-            "left": number_format(left, 1), "all": number_format(balance.limit / 60, 0),
-        }  # fmt: skip
 
 
 def _of_partition(job: Job) -> Iterable[Text]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone, translation
@@ -12,6 +13,7 @@ from cluster.models import Node, Partition
 from jobs.models import Job, Phase
 from jobs.services import waiting
 from jobs.states import State
+from quotas import services as quotas
 from tests.jobs.conftest import Bench
 from tests.pages import signed_in
 
@@ -48,7 +50,8 @@ def test_gpus_at_once_of_the_allocation(db: None) -> None:
     running(bench, 30)
     running(bench, 20)
     job = waits(bench, "QOSGrpGRES")
-    assert said(job) == "The allocation uses 8 of 8 GPUs. 2 jobs end within 40 minutes."
+    who = f"In use by {bench.user.username} 8."
+    assert said(job) == f"The allocation uses 8 of 8 GPUs. {who} 2 jobs end within 40 minutes."
 
 
 def test_the_next_end_where_none_is_soon(bench: Bench) -> None:
@@ -58,9 +61,54 @@ def test_the_next_end_where_none_is_soon(bench: Bench) -> None:
 
 def test_hours_left(db: None) -> None:
     bench = Bench(gpu_minutes=6000)
+    who = f"Committed by jobs under way, GPU-hours: {bench.user.username} 2."
     assert said(waits(bench, "QOSGrpGRESMinutes")) == (
-        "It could use 2.0 GPU-hours. 100.0 of 100 GPU-hours of the allocation are left."
+        f"It could use 2.0 GPU-hours. 100.0 of 100 GPU-hours of the allocation are left. {who}"
     )
+
+
+@pytest.mark.parametrize(
+    ("share", "reason", "words"),
+    [
+        (
+            {"gpus_at_once": 4},
+            "AssocGrpBilling",
+            "On the queue gpu this person's jobs use 4 of the 4 GPUs of their share.",
+        ),
+        ({"gpus_by_type": {"a100": 5}}, "AssocGrpGRES", "this person's jobs use 4 of the 5 GPUs of their share."),
+        ({"gpu_minutes": 90}, "AssocGrpBillingMinutes", "1.5 of 1.5 GPU-hours of this person's share are left."),
+        (
+            {"gpu_minutes_by_type": {"a100": 90}},
+            "AssocGrpGRESMinutes",
+            "A100: 1.5 of 1.5 GPU-hours of this person's share",
+        ),
+        ({"jobs_running": 1}, "AssocMaxJobsLimit", "This person's share lets 1 jobs run at once, and 1 do."),
+        ({"longest_minutes": 30}, "AssocMaxWallDurationPerJobLimit", "It asks for 1.0 hours; at most 0.5 are given."),
+    ],
+)
+def test_a_share_that_slurm_stops_at_is_named_with_its_figures(
+    bench: Bench, share: dict[str, Any], reason: str, words: str
+) -> None:
+    running(bench, 30)
+    job = waits(bench, reason)
+    quotas.set_share(allocation=job.allocation, user=bench.user, by=None, **share)
+    assert words in said(job)
+
+
+@pytest.mark.parametrize(
+    ("limits", "reason", "words"),
+    [
+        ({"jobs_running": 1}, "QOSGrpJobsLimit", "The allocation lets 1 jobs run at once, and 1 do. In use by"),
+        ({"gpus_by_type": {"a100": 4}}, "QOSGrpGRES", "Of the type A100 it gives 4 at once."),
+        ({"longest_minutes": 60}, "QOSMaxWallDurationPerJobLimit", "It asks for 1.0 hours; at most 1.0 are given."),
+    ],
+)
+def test_a_limit_of_the_allocation_is_named_with_its_value_and_by_whom_it_is_used(
+    db: None, limits: dict[str, Any], reason: str, words: str
+) -> None:
+    bench = Bench(**limits)
+    running(bench, 30)
+    assert words in said(waits(bench, reason))
 
 
 def test_one_persons_share(bench: Bench) -> None:
