@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from django.conf import settings
@@ -51,6 +50,8 @@ _ACTOR, _RAN_AS, _SUBJECT, _ADDRESS, _DETAIL = (
     2 + _NAMES.index(name) for name in ("actor_ref", "ran_as_ref", "subject_ref", "address_ref", "detail")
 )
 _END = 2 + len(_NAMES)
+_COLUMNS = _END + 2
+_ALIKE = _WHOLE[:-1] + b"%.0b%.0b\n"  # of a whole event, neither digest nor why it is gone
 _NULL = b"\\N"
 _PERSON = re.compile(rb'person\\": ?\\"([0-9a-f-]{36})\\"')
 _PEOPLE = """
@@ -67,14 +68,14 @@ class NothingSealed(Exception):
 
 
 def export(
-    wanted: Wanted, *, after: int = 0, checkpoint: Checkpoint | None = None, whole: bool = True, ahead: bool = False
+    wanted: Wanted, *, after: int = 0, checkpoint: Checkpoint | None = None, whole: bool = True
 ) -> Iterator[bytes]:
     """The lines after record `after` up to a checkpoint (the last); `whole`: with addresses. Raises NothingSealed."""
     last = checkpoint or Checkpoint.objects.order_by("-seq", "-id").first()
     if last is None:
         raise NothingSealed
     yield beginning(wanted, after)
-    for _end, blocks in statements(wanted, after, last, whole=whole, ahead=ahead):
+    for _end, blocks in statements(wanted, after, last, whole=whole):
         yield from blocks
     yield ending(last)
 
@@ -102,37 +103,23 @@ def ending(last: Checkpoint) -> bytes:
 
 
 def statements(
-    wanted: Wanted, after: int, last: Checkpoint, *, whole: bool = True, ahead: bool = False
-) -> Iterator[tuple[int, Iterator[bytes]]]:
-    """(last record, its lines and those before) of each statement: records, the checkpoints between, whom they mean.
-
-    `ahead`: while the lines of one are made, another connection reads the next; for who has no transaction open.
-    """
-    spans = span(after, last.seq)
-    if not ahead:
-        for first, end in spans:
-            yield end, _lines(_read(wanted, first, end), first, end, last, whole=whole)
-        return
-    with ThreadPoolExecutor(1) as pool:
-        try:
-            yield from _ahead(pool, wanted, list(spans), last, whole=whole)
-        finally:
-            pool.submit(lambda: connection.close()).result()  # that thread's own
+    wanted: Wanted, after: int, last: Checkpoint, *, whole: bool = True
+) -> Iterator[tuple[int, list[bytes]]]:
+    """(last record, its lines and those before) of each statement: records, the checkpoints between, whom they mean."""
+    for first, end in span(after, last.seq):
+        yield end, _lines(wanted, first, end, last, whole=whole)
 
 
-def _ahead(
-    pool: ThreadPoolExecutor, wanted: Wanted, spans: list[tuple[int, int]], last: Checkpoint, *, whole: bool
-) -> Iterator[tuple[int, Iterator[bytes]]]:
-    reading = pool.submit(_read, wanted, *spans[0]) if spans else None
-    for place, (first, end) in enumerate(spans):
-        rows = reading.result() if reading else b""
-        following = spans[place + 1 : place + 2]
-        reading = pool.submit(_read, wanted, *following[0]) if following else None
-        yield end, _lines(rows, first, end, last, whole=whole)
+def _lines(wanted: Wanted, first: int, last: int, upto: Checkpoint, *, whole: bool) -> list[bytes]:
+    """Blocks of some 64 kB; each is made while PostgreSQL fills the socket with the next."""
+    signed = {row.seq: _line({"checkpoint": told(row)}) for row in _stops(first, last, upto)}
+    refs: set[bytes] = set()
+    blocks = [_block(rows, signed, refs) for rows in _rows(wanted, first, last)]
+    return [*blocks, *_people(refs, whole=whole)]
 
 
-def _read(wanted: Wanted, first: int, last: int) -> bytes:
-    """The rows of COPY, some megabytes. What has arrived is taken from libpq as it is: asking psycopg for each row
+def _rows(wanted: Wanted, first: int, last: int) -> Iterator[list[bytes]]:
+    """The rows of COPY, some at a time. What has arrived is taken from libpq as it is: asking psycopg for each row
     costs more than all that PostgreSQL does for it."""
     condition, values = wanted.sql()
     gone, removals = (_GONE, _REMOVALS) if wanted.scope is None else ("''", "")
@@ -143,21 +130,16 @@ def _read(wanted: Wanted, first: int, last: int) -> bytes:
         cursor.execute(_IN_ORDER)
         cursor.execute("SELECT count(*) FROM audit_auditseal WHERE seq > %s AND seq <= %s", [first, last])
         surely = cursor.fetchone()[0] - 1  # the last row, and the end, are psycopg's
-        link, found = connection.connection.pgconn, list[Any]()
+        link, found = connection.connection.pgconn, list[bytes]()
         with cursor.copy(statement, values) as rows:
             for _ in range(surely):
                 size, row = link.get_copy_data(1)
                 found.append(row if size > 0 else rows.read())
+                if len(found) == _TOGETHER:
+                    yield found
+                    found = []
             found.extend(rows)
-    return b"".join(found)
-
-
-def _lines(rows: bytes, first: int, last: int, upto: Checkpoint, *, whole: bool) -> Iterator[bytes]:
-    """Blocks of some 64 kB."""
-    signed = {row.seq: _line({"checkpoint": told(row)}) for row in _stops(first, last, upto)}
-    refs: set[bytes] = set()
-    yield from _blocks(rows, signed, refs)
-    yield from _people(refs, whole=whole)
+        yield found
 
 
 def _stops(first: int, last: int, upto: Checkpoint) -> Iterable[Checkpoint]:
@@ -166,23 +148,38 @@ def _stops(first: int, last: int, upto: Checkpoint) -> Iterable[Checkpoint]:
     return rows.order_by("seq", "id").distinct("seq")
 
 
-def _blocks(rows: bytes, signed: dict[int, bytes], refs: set[bytes]) -> Iterator[bytes]:
+def _block(rows: list[bytes], signed: dict[int, bytes], refs: set[bytes]) -> bytes:
     """Whole lines. COPY's escapes are those of JSON, but for quotes, NULL and some controls. `refs` gathers whom."""
-    odd = b"\\v" in rows or len(rows.translate(None, _CONTROLS)) != len(rows)
-    found = rows.replace(b'"', b'\\"').split(b"\n")[:-1]
-    for first in range(0, len(found), _TOGETHER):
-        lines = [_record(row.split(b"\t"), refs, odd=odd) for row in found[first : first + _TOGETHER]]
-        if signed:
-            lines = [line + signed.get(_seq(line), b"") for line in lines]
-        yield b"".join(lines).replace(b'"\\N"', b"null")
+    raw = b"".join(rows)
+    odd = b"\\v" in raw or len(raw.translate(None, _CONTROLS)) != len(raw)
+    parts = raw.replace(b'"', b'\\"').replace(b"\n", b"\t").split(b"\t")[:-1]
+    if odd or _NULL in parts[2::_COLUMNS] or not signed.keys().isdisjoint(map(int, parts[::_COLUMNS])):
+        lines = _one_by_one(parts, signed, refs, odd=odd)
+    else:
+        _gather(parts, refs)
+        lines = _ALIKE * len(rows) % tuple(parts)
+    return lines.replace(b'"\\N"', b"null")
+
+
+def _gather(parts: list[bytes], refs: set[bytes]) -> None:
+    for place in (_ACTOR, _RAN_AS, _SUBJECT, _ADDRESS):
+        refs.update(parts[place::_COLUMNS])
+    refs.update(_PERSON.findall(b"\n".join(parts[_DETAIL::_COLUMNS])))
+
+
+def _one_by_one(parts: list[bytes], signed: dict[int, bytes], refs: set[bytes], *, odd: bool) -> bytes:
+    """Where not every record is an event without oddities, or a checkpoint stands between."""
+    lines = []
+    for first in range(0, len(parts), _COLUMNS):
+        lines.append(_record(parts[first : first + _COLUMNS], refs, odd=odd))
+        lines.append(signed.get(int(parts[first]), b""))
+    return b"".join(lines)
 
 
 def _record(parts: list[bytes], refs: set[bytes], *, odd: bool) -> bytes:
     if parts[2] == _NULL:
         return _digest(parts)
-    refs.update((parts[_ACTOR], parts[_RAN_AS], parts[_SUBJECT], parts[_ADDRESS]))
-    if b'person\\"' in parts[_DETAIL]:
-        refs.update(_PERSON.findall(parts[_DETAIL]))
+    _gather(parts, refs)
     return _WHOLE % tuple([_escaped(part) for part in parts[:_END]] if odd else parts[:_END])
 
 
@@ -197,10 +194,6 @@ def _escaped(part: bytes) -> bytes:
     halves = part.split(b"\\\\")  # a backslash is two, here as there
     plain = b"\\\\".join(half.replace(b"\\v", b"\\u000b") for half in halves)
     return b"".join(b"\\u%04x" % byte if byte < 32 else bytes((byte,)) for byte in plain)
-
-
-def _seq(line: bytes) -> int:
-    return int(line[7 : line.index(b",")])
 
 
 def _people(refs: set[bytes], *, whole: bool) -> Iterator[bytes]:

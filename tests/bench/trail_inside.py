@@ -108,7 +108,7 @@ def _export(name: str, host: str, folder: Path) -> dict[str, float]:
         before = _rss()
         began = time.monotonic()
         with (folder / "export.jsonl").open("wb") as file:
-            for number, block in enumerate(exporting.export(exporting.Wanted(), ahead=True)):
+            for number, block in enumerate(exporting.export(exporting.Wanted())):
                 if number == 1:
                     first.append((time.monotonic() - began) * 1000)
                 file.write(block)

@@ -28,7 +28,7 @@ class Command(BaseCommand):
         with context.coming_from("command"):
             trail.record(Action.TRAIL_EXPORTED, after=options["after"], filter={"action": options["action"]})
         try:
-            for block in exporting.export(wanted, after=options["after"], ahead=True):
+            for block in exporting.export(wanted, after=options["after"]):
                 sys.stdout.buffer.write(block)
         except exporting.NothingSealed:
             raise CommandError("nothing is sealed yet") from None

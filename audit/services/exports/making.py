@@ -112,7 +112,7 @@ def _safely(row: Export, end: float) -> None:
 def _write(row: Export, end: float) -> None:
     """Append pieces until the slice or the export is over."""
     with _opened(row) as file:
-        for piece in pieces(row, done=row.done if row.written else None, ahead=True):
+        for piece in pieces(row, done=row.done if row.written else None):
             file.write(piece.data)
             file.flush()
             os.fsync(file.fileno())

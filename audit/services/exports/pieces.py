@@ -26,23 +26,23 @@ class Piece:
     count: int
 
 
-def pieces(export: Export, *, done: int | None = None, ahead: bool = False) -> Iterator[Piece]:
-    """What is still to be written after record `done`; None: from the beginning. `ahead`: see exporting.statements."""
-    made = _evidence(export, done, ahead=ahead) if export.form in EVIDENCE else _copies(export, done)
+def pieces(export: Export, *, done: int | None = None) -> Iterator[Piece]:
+    """What is still to be written after record `done`; None: from the beginning."""
+    made = _evidence(export, done) if export.form in EVIDENCE else _copies(export, done)
     return (_packed(piece) for piece in made) if export.form == Form.BUNDLE else made
 
 
-def _evidence(export: Export, done: int | None, *, ahead: bool) -> Iterator[Piece]:
+def _evidence(export: Export, done: int | None) -> Iterator[Piece]:
     wanted, last = Wanted.from_plain(export.wanted), export.checkpoint
     if done is None:
         yield Piece(exporting.beginning(wanted, export.after), export.after, 0)
     after = export.after if done is None else done
-    for end, blocks in exporting.statements(wanted, after, last, whole=export.whole, ahead=ahead):
+    for end, blocks in exporting.statements(wanted, after, last, whole=export.whole):
         yield from _gathered(blocks, end)
     yield Piece(exporting.ending(last), export.last, 0)
 
 
-def _gathered(blocks: Iterator[bytes], end: int) -> Iterator[Piece]:
+def _gathered(blocks: list[bytes], end: int) -> Iterator[Piece]:
     """All blocks of one statement as one piece: what is written down of progress is whole statements."""
     data = b"".join(blocks)
     yield Piece(data, end, data.count(_EVENT))
