@@ -12,6 +12,7 @@ from access import gate
 from access.permissions import Permission
 from access.typed import Text
 from accounts.models import User
+from jobs import reasons
 from jobs.acts import OF_MANY, Act
 from jobs.api_schemas import JobOut, job_out
 from jobs.models import Job
@@ -69,7 +70,7 @@ class ManifestOut(Schema):
 
 
 class WhyOut(Schema):
-    """`waits` is false, and the rest empty, for a job that does not wait or of which Slurm gives no reason."""
+    """Of a job that waits, or, where `waits` is false, how it ended; all empty where there is nothing to explain."""
 
     waits: bool
     reason: str
@@ -114,15 +115,15 @@ def job_manifest(request: HttpRequest, pk: UUID) -> dict[str, Any]:
 
 @router.get("/{uuid:pk}/why", response=WhyOut, operation_id="job_why")
 def job_why(request: HttpRequest, pk: UUID) -> dict[str, Any]:
-    """Why it waits: in plain words, with the numbers of this moment, who can change it and what to try."""
-    rows = Job.objects.with_names()
-    found = waiting.why(gate.fetch(rows, request.user, Permission.JOB_VIEW, pk=pk))
-    if found is None:
+    """Why it waits, with the numbers of this moment, or how it ended: plain words, who can change it, what to try."""
+    job = gate.fetch(Job.objects.with_names(), request.user, Permission.JOB_VIEW, pk=pk)
+    found = waiting.why(job)
+    reason = found.reason if found else None if job.is_open else reasons.of(job)
+    if reason is None:
         return {"waits": False, "reason": "", "sentence": "", "who": "", "hint": "", "numbers": []}
-    reason = found.reason
     return {
-        "waits": True, "reason": reason.code, "sentence": str(reason.sentence), "who": str(reason.who),
-        "hint": str(reason.hint), "numbers": [str(said) for said in found.numbers],
+        "waits": found is not None, "reason": reason.code, "sentence": str(reason.sentence), "who": str(reason.who),
+        "hint": str(reason.hint), "numbers": [str(said) for said in found.numbers] if found else [],
     }  # fmt: skip
 
 

@@ -240,10 +240,10 @@ _PLAIN = (
 
 def job_out(job: Job) -> dict[str, Any]:
     """The values of JobOut; project and allocation must be at hand."""
-    waits = reasons.explain(job.reason) if job.reason else None
+    found = reasons.of(job)
     return {name: getattr(job, name) for name in _PLAIN} | {
         "state_label": str(job.view.label),
-        "reason_label": str(waits.sentence) if waits else "",
+        "reason_label": str(found.sentence) if found else "",
         "url": settings.PUBLIC_URL + job.get_absolute_url(),
         "project": job.project.code,
         "allocation": job.allocation.code if job.allocation else None,

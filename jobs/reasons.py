@@ -16,6 +16,8 @@ from jobs.states import State
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise as Text
 
+    from jobs.models import Job
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Reason:
@@ -133,6 +135,13 @@ _SIGNALS: dict[int, tuple[Text, Text, Text]] = {
         _("Check that the project's folder exists, has a folder “logs”, and may be written."),
     ),
 }
+
+
+def of(job: Job) -> Reason | None:
+    """Why it waits or how it ended, as it stands; None where there is nothing to explain."""
+    if not job.is_open:
+        return explain_end(job.state, job.exit_code, job.exit_signal)
+    return explain(job.reason) if job.reason else None
 
 
 def explain_end(

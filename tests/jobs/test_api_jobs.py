@@ -117,6 +117,19 @@ def test_a_waiting_job_says_why_in_both_kinds_of_words(world: World, roles: Role
     assert told["reason_label"]
 
 
+def test_a_job_that_is_over_says_how_it_ended_and_not_slurms_word(world: World) -> None:
+    for phase in ("handing", "accepted", "ended"):
+        Job.objects.filter(pk=world.job.pk).update(phase=phase)
+    Job.objects.filter(pk=world.job.pk).update(state=State.FAILED, reason="NonZeroExitCode", exit_code=127)
+    who = caller(world.owner)
+    told, why = who.get(f"/jobs/{world.job.pk}").json(), who.get(f"/jobs/{world.job.pk}/why").json()
+    assert "exit code 127" in told["reason_label"] and told["reason"] == "NonZeroExitCode"
+    assert not why["waits"] and why["sentence"] == told["reason_label"] and why["who"] and why["hint"]
+    Job.objects.filter(pk=world.job.pk).update(state=State.COMPLETED, reason="None", exit_code=0)
+    assert who.get(f"/jobs/{world.job.pk}").json()["reason_label"] == ""
+    assert who.get(f"/jobs/{world.job.pk}/why").json()["sentence"] == ""
+
+
 def test_cancelling_is_an_intent_and_asking_twice_changes_nothing(world: World, roles: Roles) -> None:
     who = caller(world.owner)
     roles.use("web")
