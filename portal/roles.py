@@ -30,6 +30,7 @@ GRANTS: dict[str, dict[str, str]] = {
     "audit_auditevent": {WEB: APPEND, WORK: APPEND, SLURM: APPEND, SEAL: APPEND},
     "audit_auditseal": {WEB: READ, WORK: READ, SEAL: APPEND},
     "audit_checkpoint": {WEB: READ, WORK: READ, SEAL: APPEND},
+    "audit_outbox": {SEAL: "SELECT, INSERT, UPDATE (checkpoint)"},
     "audit_export": {
         WEB: "SELECT, INSERT, UPDATE (state, count, size, digest, finished_at)",
         WORK: WRITE,

@@ -5,9 +5,9 @@ from audit.models.event import AuditEvent, EventQuerySet
 from audit.models.export import Export
 from audit.models.identity import Identity
 from audit.models.keeping import LegalHold, RemovedBody, RetentionRule
-from audit.models.seal import AuditSeal, Checkpoint
+from audit.models.seal import AuditSeal, Checkpoint, Outbox
 
 __all__ = [
     "AuditEvent", "AuditSeal", "Checkpoint", "EventQuerySet", "Export", "GuestAuditor", "Identity", "LegalHold",
-    "Pseudonym", "RemovedBody", "RetentionRule", "RightsTable", "SavedFilter", "Verdict", "Verification",
+    "Outbox", "Pseudonym", "RemovedBody", "RetentionRule", "RightsTable", "SavedFilter", "Verdict", "Verification",
 ]  # fmt: skip

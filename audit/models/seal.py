@@ -49,3 +49,13 @@ class Checkpoint(models.Model):
 
     def __str__(self) -> str:
         return f"{self.seq} {self.at:%Y-%m-%d %H:%M}"
+
+
+class Outbox(models.Model):
+    """Up to which checkpoint a place outside ("file", "syslog") has all of them; the sealer's alone."""
+
+    place = models.CharField(max_length=10, primary_key=True)
+    checkpoint = models.BigIntegerField()
+
+    def __str__(self) -> str:
+        return f"{self.place} {self.checkpoint}"

@@ -5,39 +5,21 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
-from collections import deque
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import structlog
 from django.conf import settings
 
 from access import tls
 
-log = structlog.get_logger(__name__)
 DEADLINE = 5.0
 PRIORITY = 13 * 8 + 5  # facility "log audit", severity "notice"
-MOST = 10_000  # of those that wait: a week
-_waiting: dict[str, deque[str]] = {name: deque(maxlen=MOST) for name in ("file", "syslog")}
-
-
-def send(line: str) -> None:
-    """To everywhere that is set up. What cannot be reached is said, kept, and sent first at the next try, in order."""
-    for name, act in (("file", _to_file), ("syslog", _to_syslog)):
-        waiting = _waiting[name]
-        waiting.append(line)
-        try:
-            act(list(waiting))
-            waiting.clear()
-        except OSError as error:  # what ssl raises are OSErrors too
-            log.error("checkpoints did not leave the host", by=name, why=str(error), waiting=len(waiting))
 
 
 def _to_file(lines: list[str]) -> None:
     """Appended and on the disk before we go on; the file may lie on a mount of another host."""
-    if not settings.SEAL_FILE:
-        return
     handle = os.open(Path(settings.SEAL_FILE), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
     try:
         os.write(handle, "".join(f"{line}\n" for line in lines).encode())
@@ -48,8 +30,6 @@ def _to_file(lines: list[str]) -> None:
 
 def _to_syslog(lines: list[str]) -> None:
     """A connection of its own each minute: one that was cut in between is not noticed before it is used."""
-    if not settings.SEAL_SYSLOG:
-        return
     where = urlsplit(settings.SEAL_SYSLOG)
     message = b"".join(framed(line, at=datetime.now(UTC), host=socket.gethostname()) for line in lines)
     with (
@@ -65,3 +45,10 @@ def framed(line: str, *, at: datetime, host: str) -> bytes:
     """One message as RFC 5424 writes it, its length before it as RFC 5425 wants."""
     body = f"<{PRIORITY}>1 {at:%Y-%m-%dT%H:%M:%S.%fZ} {host} bancada - checkpoint - {line}".encode()
     return f"{len(body)} ".encode() + body
+
+
+# by the setting that says where; each raises OSError (what ssl raises are OSErrors too) unless all lines are there
+PLACES: dict[str, tuple[str, Callable[[list[str]], None]]] = {
+    "file": ("SEAL_FILE", _to_file),
+    "syslog": ("SEAL_SYSLOG", _to_syslog),
+}

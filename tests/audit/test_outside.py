@@ -5,11 +5,15 @@ from __future__ import annotations
 import contextlib
 import datetime
 import json
+import os
 import re
+import signal
 import socket
 import ssl
+import subprocess
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +23,18 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from django.core import mail
+from django.db import connection
 from django.utils import timezone
 
 from audit.actions import Action
 from audit.models import AuditEvent, Checkpoint
 from audit.services import outside
 from audit.services.exports import telling
+from audit.services.leaving import Leaving
 from audit.services.sealing import Sealer, told
 from client.bancada import verify
 from tests.audit.exporting import KEY, fill
+from tests.conftest import ROOT, Roles
 from tests.factories import make_project, make_user
 
 # RFC 5424: PRI VERSION TIMESTAMP HOSTNAME APP-NAME PROCID MSGID STRUCTURED-DATA MSG
@@ -110,11 +117,28 @@ def frames(data: bytes) -> Iterator[bytes]:
         data = rest[int(length) :]
 
 
-@pytest.fixture(autouse=True)
-def _nothing_waits() -> Iterator[None]:
-    yield
-    for waiting in outside._waiting.values():
-        waiting.clear()
+def sent(listener: Listener, connections: int = 1) -> list[int]:
+    """The numbers of the checkpoints that came, in their order."""
+    found = [LINE.fullmatch(message) for message in listener.messages(connections)]
+    assert all(found)
+    return [json.loads(match["said"])["seq"] for match in found if match]
+
+
+def checkpoint(seq: int) -> Checkpoint:
+    """As the sealer makes it; only its number matters here."""
+    return Checkpoint.objects.create(seq=seq, chain=b"c" * 32, key_id="k", signature=b"s" * 64)
+
+
+@pytest.fixture
+def leaving(db: None) -> Callable[[], Leaving]:
+    """What a process begins with, where the settings are those of now."""
+
+    def begin() -> Leaving:
+        made = Leaving()
+        made.resume()
+        return made
+
+    return begin
 
 
 @pytest.fixture
@@ -126,39 +150,99 @@ def listener(tmp_path: Path, settings: Any) -> Iterator[Listener]:
     made.close()
 
 
+Begin = Callable[[], Leaving]
+
+
 def test_each_checkpoint_is_one_frame_as_the_rfcs_want_it(listener: Listener) -> None:
     line = json.dumps({"seq": 7, "origin": "https://visão.example"})
-    outside.send(line)
-    outside.send(line)
+    outside._to_syslog([line])
+    outside._to_syslog([line])
     found = [LINE.fullmatch(message) for message in listener.messages(2)]
     assert len(found) == 2 and all(found)
     assert {match["said"].decode() for match in found if match} == {line}
 
 
 def test_a_listener_that_was_away_gets_all_it_missed_in_order(
-    listener: Listener, tmp_path: Path, settings: Any
+    listener: Listener, tmp_path: Path, settings: Any, leaving: Begin
 ) -> None:
     listener.close()
+    now = leaving()
     for number in (1, 2, 3):
-        outside.send(json.dumps({"seq": number}))
+        now.send(checkpoint(number))
     back = Listener(tmp_path, "localhost", listener.port)
     settings.SEAL_SYSLOG_CA = str(back.ca)
-    outside.send(json.dumps({"seq": 4}))
-    said = [json.loads(LINE.fullmatch(message)["said"])["seq"] for message in back.messages(1)]  # type: ignore[index]
+    now.send(checkpoint(4))
+    assert sent(back) == [1, 2, 3, 4] and not now.waiting["syslog"]
     back.close()
-    assert said == [1, 2, 3, 4] and not outside._waiting["syslog"]
 
 
-def test_nobody_else_than_who_holds_the_certificate_gets_one(listener: Listener, tmp_path: Path, settings: Any) -> None:
+def test_what_had_not_left_when_the_process_ended_leaves_after_a_restart_and_only_once(
+    listener: Listener, settings: Any, leaving: Begin, roles: Roles
+) -> None:
+    checkpoint(1)  # before the place was set up
+    roles.use("seal")
+    first = leaving()
+    first.send(checkpoint(2))
+    port, settings.SEAL_SYSLOG = settings.SEAL_SYSLOG, "tls://localhost:1"
+    first.send(checkpoint(3))
+    checkpoint(4)  # signed, and the process ends
+    settings.SEAL_SYSLOG = ""
+    assert leaving().waiting == {}  # switched off for a while
+    settings.SEAL_SYSLOG = port
+    leaving().send(checkpoint(5))
+    leaving().send(checkpoint(6))
+    assert sent(listener, 3) == [2, 3, 4, 5, 6]
+
+
+KILLED = """
+import os, signal, sys
+import django
+django.setup()
+from django.conf import settings
+from audit.models import Checkpoint
+from audit.services.leaving import Leaving
+leaving = Leaving()
+leaving.resume()
+for place, seq in zip(sys.argv[1:], range(1, 9)):
+    settings.SEAL_SYSLOG = place
+    leaving.send(Checkpoint.objects.create(seq=seq, chain=b"c" * 32, key_id="k", signature=b"s" * 64))
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_process_that_is_killed_leaves_what_waited_to_the_next(listener: Listener, settings: Any) -> None:
+    place, nowhere = settings.SEAL_SYSLOG, "tls://localhost:1"
+    known = connection.settings_dict
+    env = os.environ | {
+        "DATABASE_URL": f"{os.environ['DATABASE_URL'].partition('?')[0].rpartition('/')[0]}/{known['NAME']}"
+        + "".join(f"?{more}" for more in [os.environ["DATABASE_URL"].partition("?")[2]] if more),
+        "BANCADA_SEAL_SYSLOG": place, "BANCADA_SEAL_SYSLOG_CA": settings.SEAL_SYSLOG_CA,
+    }  # fmt: skip
+    argv = [sys.executable, "-c", KILLED, place, nowhere, nowhere, nowhere]
+    done = subprocess.run(argv, cwd=ROOT, env=env, capture_output=True, text=True)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert Checkpoint.objects.count() == 4
+    last = Leaving()
+    last.resume()
+    last.send(checkpoint(5))
+    last.send(checkpoint(6))
+    assert sent(listener, 3) == [1, 2, 3, 4, 5, 6]
+
+
+def test_nobody_else_than_who_holds_the_certificate_gets_one(
+    listener: Listener, tmp_path: Path, settings: Any, leaving: Begin
+) -> None:
     other, _key = certificate(tmp_path, "elsewhere")
     settings.SEAL_SYSLOG_CA = str(other)  # we trust another authority
-    outside.send("{}")
-    assert len(outside._waiting["syslog"]) == 1
+    now = leaving()
+    now.send(checkpoint(1))
+    assert len(now.waiting["syslog"]) == 1
     wrong = Listener(tmp_path, "another.example")
     settings.SEAL_SYSLOG, settings.SEAL_SYSLOG_CA = f"tls://localhost:{wrong.port}", str(wrong.ca)
-    outside.send("{}")  # one we trust, under a name that is not asked for
+    now.send(checkpoint(2))  # one we trust, under a name that is not asked for
     wrong.close()
-    assert len(outside._waiting["syslog"]) == 2
+    assert len(now.waiting["syslog"]) == 2
     assert listener.came == [] and wrong.came == []
 
 
@@ -175,19 +259,22 @@ def test_nothing_goes_in_plain_text(settings: Any) -> None:
 
     thread = threading.Thread(target=serve)
     thread.start()
-    settings.SEAL_FILE, settings.SEAL_SYSLOG = "", f"tls://localhost:{server.getsockname()[1]}"
-    outside.send('{"seq": 7}')
+    settings.SEAL_SYSLOG = f"tls://localhost:{server.getsockname()[1]}"
+    with pytest.raises(OSError):
+        outside._to_syslog(['{"seq": 7}'])
     thread.join()
     server.close()
     assert got and b"seq" not in got[0] and got[0][:1] == b"\x16"  # a TLS handshake
 
 
-def test_a_full_disk_outside_loses_none(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_outside_loses_none(tmp_path: Path, settings: Any, leaving: Begin) -> None:
     settings.SEAL_SYSLOG, settings.SEAL_FILE = "", str(tmp_path / "away/checkpoints.jsonl")
-    outside.send("1")
+    now = leaving()
+    now.send(checkpoint(1))
     (tmp_path / "away").mkdir()
-    outside.send("2")
-    assert (tmp_path / "away/checkpoints.jsonl").read_text() == "1\n2\n"
+    now.send(checkpoint(2))
+    lines = (tmp_path / "away/checkpoints.jsonl").read_text().splitlines()
+    assert [json.loads(line)["seq"] for line in lines] == [1, 2]
 
 
 @pytest.fixture

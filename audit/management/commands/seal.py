@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import threading
 import time
@@ -14,13 +13,13 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, close_old_connections, connection
 
-from audit.models import Checkpoint
-from audit.services import effective, outside
+from audit.services import effective
 from audit.services.exports.signing import sign_waiting
 from audit.services.keys import NoKey, load
+from audit.services.leaving import Leaving
 from audit.services.pseudonyms import carry_out
 from audit.services.removing import remove_due
-from audit.services.sealing import LOCK, Sealer, told
+from audit.services.sealing import LOCK, Sealer
 
 log = structlog.get_logger(__name__)
 SECOND, MINUTE, DAY = 1.0, 60.0, 86_400.0
@@ -42,12 +41,12 @@ class Command(BaseCommand):
             key = load(Path(settings.SEAL_KEY))
         except NoKey as error:
             raise CommandError(f"no key to seal with: {error}") from None
-        stop = threading.Event()
+        stop, leaving = threading.Event(), Leaving()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stop.set())
         while not stop.is_set():
             try:
-                self._run(key, stop, once=options["once"])
+                self._run(key, leaving, stop, once=options["once"])
             except DatabaseError as error:
                 log.warning("nothing sealed for a moment", why=str(error))
                 close_old_connections()
@@ -55,9 +54,10 @@ class Command(BaseCommand):
             if options["once"]:
                 return
 
-    def _run(self, key: Any, stop: threading.Event, *, once: bool) -> None:
+    def _run(self, key: Any, leaving: Leaving, stop: threading.Event, *, once: bool) -> None:
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_lock(%s)", [LOCK])
+        leaving.resume()
         effective.note(effective.SEALER, effective.of_sealer(key))
         sealer, signed_at, signed, removal = Sealer.where_it_stands(), -MINUTE, 0, 0.0
         while True:
@@ -65,15 +65,10 @@ class Command(BaseCommand):
             sign_waiting(key)
             if time.monotonic() >= signed_at + (SOON if sealer.seq > signed else MINUTE):
                 carry_out()
-                _tell(sealer.checkpoint(key))
+                leaving.send(sealer.checkpoint(key))
                 signed_at, signed = time.monotonic(), sealer.seq
             if time.monotonic() >= removal:
-                remove_due(sealer=sealer, key=key, told=_tell)
+                remove_due(sealer=sealer, key=key, told=leaving.send)
                 removal = time.monotonic() + DAY
             if once or stop.wait(SECOND):
                 return
-
-
-def _tell(checkpoint: Checkpoint) -> None:
-    """It leaves the host."""
-    outside.send(json.dumps(told(checkpoint)))
