@@ -32,7 +32,10 @@ class Act(TextChoices):
 
 
 ON_SLURM = frozenset({Act.CANCEL, Act.HOLD, Act.RELEASE, Act.REQUEUE, Act.EXTEND})
-OF_MANY = (Act.CANCEL, Act.HOLD, Act.RELEASE, Act.REQUEUE, Act.RERUN, Act.ARCHIVE, Act.UNARCHIVE, Act.STAR, Act.UNSTAR)
+OF_MANY = (
+    Act.CANCEL, Act.HOLD, Act.RELEASE, Act.REQUEUE, Act.EXTEND, Act.RERUN, Act.ARCHIVE, Act.UNARCHIVE, Act.STAR,
+    Act.UNSTAR,
+)  # fmt: skip
 DESTROYS = frozenset({Act.CANCEL, Act.REQUEUE})  # asked once more
 WAITS = (State.WAITING, State.REQUEUED)
 RUNS = (State.RUNNING, State.SUSPENDED)

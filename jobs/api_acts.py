@@ -6,6 +6,7 @@ from typing import Any, Literal, cast
 from uuid import UUID
 
 from django.http import HttpRequest
+from django.utils.translation import gettext as _
 from ninja import Field, Router, Schema, Status
 
 from access import gate
@@ -18,6 +19,7 @@ from jobs.api_schemas import JobOut, job_out
 from jobs.models import Job
 from jobs.services import acts, reading, recalling, waiting
 from jobs.services.acts import many
+from jobs.specs import BadSpec
 
 router = Router()
 
@@ -43,6 +45,7 @@ class ActsAsked(Schema):
 
     act: Literal[tuple(act.value for act in OF_MANY)]  # type: ignore[valid-type]
     jobs: list[UUID] = Field(min_length=1, max_length=acts.AT_MOST)
+    minutes: int = Field(0, ge=0, le=5_256_000, description="The new time limit, with `extend`.")
     preview: bool = False
 
 
@@ -94,15 +97,14 @@ def act_on_jobs(request: HttpRequest, asked: ActsAsked) -> dict[str, Any]:
     if asked.preview:
         rows = acts.preview(ids=asked.jobs, act=wanted, by=by)
         return {"items": [{"job": job.pk, "ok": verdict.ok, "words": str(verdict.words)} for job, verdict in rows]}
-    return {"items": [_out(outcome) for outcome in acts.carry(ids=asked.jobs, act=wanted, by=by)]}
+    return {"items": [_out(outcome) for outcome in acts.carry(ids=asked.jobs, act=wanted, by=by, **_detail(asked))]}
 
 
 @router.post("/{uuid:pk}/acts", response={202: ActOutcome}, operation_id="act_on_job")
 def act_on_job(request: HttpRequest, pk: UUID, asked: ActAsked) -> Status[dict[str, Any]]:
     """One act on one job; Slurm does it in a moment. 409 where the job does not stand so that it can be done."""
     job = gate.fetch(Job.objects.with_names(), request.user, Permission.JOB_VIEW, pk=pk)
-    detail = {"minutes": asked.minutes} if asked.act == Act.EXTEND else {}
-    made = many.do(job=job, act=Act(asked.act), by=cast(User, request.user), **detail)
+    made = many.do(job=job, act=Act(asked.act), by=cast(User, request.user), **_detail(asked))
     return Status(202, _out(acts.Outcome(job, ok=True, made=made)))
 
 
@@ -133,6 +135,12 @@ def label_job(request: HttpRequest, pk: UUID, asked: LabelAsked) -> dict[str, An
     job = gate.fetch(Job.objects.with_names(), request.user, Permission.JOB_CANCEL, pk=pk)
     acts.label(job=job, by=cast(User, request.user), alias=asked.name, note=asked.note)
     return job_out(Job.objects.with_names().get(pk=pk))
+
+
+def _detail(asked: ActAsked | ActsAsked) -> dict[str, int]:
+    if asked.act == Act.EXTEND and not asked.minutes:
+        raise BadSpec({"minutes": [_("Give the new time limit in minutes.")]})
+    return {"minutes": asked.minutes} if asked.act == Act.EXTEND else {}
 
 
 def _out(outcome: acts.Outcome) -> dict[str, Any]:

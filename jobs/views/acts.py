@@ -34,8 +34,8 @@ def act(request: SignedInRequest, pk: UUID) -> HttpResponse:
     wanted = _act(request)
     if wanted is None:
         return redirect(job)
-    detail = {"minutes": _minutes(request)} if wanted is Act.EXTEND else {}
-    if wanted is Act.EXTEND and not detail["minutes"]:
+    detail = _detail(request, wanted)
+    if detail is None:
         messages.error(request, _("Give the new time limit in minutes."))
         return redirect(job)
     outcome = many.one(job=job, act=wanted, by=request.user, **detail)
@@ -48,9 +48,13 @@ def _act(request: HttpRequest) -> Act | None:
     return Act(word) if word in Act.values else None
 
 
-def _minutes(request: HttpRequest) -> int:
+def _detail(request: HttpRequest, wanted: Act) -> dict[str, int] | None:
+    """What the act takes beside the job; None where that is missing, or is none."""
+    if wanted is not Act.EXTEND:
+        return {}
     said = request.POST.get("minutes", "")
-    return int(said) if said.isascii() and said.isdigit() and 0 < int(said) <= LONGEST_MINUTES else 0
+    is_good = said.isascii() and said.isdigit() and len(said) < 9 and 0 < int(said) <= LONGEST_MINUTES
+    return {"minutes": int(said)} if is_good else None
 
 
 def _tell(request: SignedInRequest, wanted: Act, outcome: acts.Outcome) -> None:
@@ -83,11 +87,13 @@ def several(request: SignedInRequest) -> HttpResponse:
     if wanted is None or not ids:
         messages.info(request, _("Choose jobs and what is to be done with them."))
         return redirect(back)
-    if request.POST.get("sure"):
-        _report(request, acts.carry(ids=ids, act=wanted, by=request.user))
+    detail = _detail(request, wanted)
+    if request.POST.get("sure") and detail is not None:
+        _report(request, acts.carry(ids=ids, act=wanted, by=request.user, **detail))
         return redirect(back)
+    wrong = _("Give the new time limit in minutes.") if request.POST.get("sure") else ""
     rows = acts.preview(ids=ids, act=wanted, by=request.user)
-    return render(request, "jobs/acts.html", _context(wanted, rows, back))
+    return render(request, "jobs/acts.html", _context(wanted, rows, back) | {"wrong": wrong})
 
 
 def _compare(request: SignedInRequest, ids: list[UUID], back: str) -> HttpResponse:
@@ -99,7 +105,8 @@ def _compare(request: SignedInRequest, ids: list[UUID], back: str) -> HttpRespon
 
 def _context(wanted: Act, rows: list[Any], back: str) -> dict[str, Any]:
     good = [job for job, verdict in rows if verdict.ok]
-    return {"act": wanted, "rows": rows, "good": good, "destroys": wanted in DESTROYS, "back": back}
+    return {"act": wanted, "rows": rows, "good": good, "destroys": wanted in DESTROYS, "back": back,
+            "takes_minutes": wanted is Act.EXTEND}  # fmt: skip
 
 
 def _ids(request: HttpRequest) -> list[UUID]:

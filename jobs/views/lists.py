@@ -22,7 +22,7 @@ from accounts.http import SignedInRequest
 from accounts.models import User
 from cluster.models import PARTITIONS
 from jobs import columns
-from jobs.acts import OF_MANY
+from jobs.acts import OF_MANY, Act
 from jobs.models import Job, JobQuerySet, SavedView, Star
 from jobs.services import finding, others
 from jobs.states import State
@@ -52,7 +52,7 @@ def jobs(request: SignedInRequest) -> HttpResponse:
         "older": rows[PAGE - 1].pk if len(rows) > PAGE else None,
         "states": State.choices,
         "gpu_types": gpu_types(),
-        "acts": OF_MANY,
+        "acts": offered(request.user),
         "moves": not asked["before"] and any(row.is_open for row in rows),
         "narrowed": any(asked[name] for name in MORE),
         "views": list(SavedView.objects.filter(user=request.user)[: SavedView.MOST]),
@@ -168,6 +168,12 @@ def _narrowed(under_way: bool, archived: bool, **values: Any) -> JobQuerySet:
     if not archived and "starred" not in values:
         rows = rows.filter(archived_at=None)
     return (rows.open() if under_way else rows).before(values.get("before"))
+
+
+def offered(user: User) -> list[Act]:
+    """The acts on several jobs that the person may ever do."""
+    can_extend = gate.site_can(user, Permission.CLUSTER_OPERATE)
+    return [act for act in OF_MANY if act is not Act.EXTEND or can_extend]
 
 
 def gpu_types() -> list[str]:

@@ -16,6 +16,7 @@ from jobs.services import acts, following, handing, intents
 from jobs.services.acts import NotPossible, many
 from jobs.states import State
 from slurm import fake
+from tests.api import Caller, issue
 from tests.conftest import Roles
 from tests.factories import make_member, make_user
 from tests.jobs.conftest import Bench
@@ -241,3 +242,31 @@ def test_several_from_the_list_after_a_preview(bench: Bench, cluster: fake.Clust
     assert Job.objects.get(pk=job.pk).cancel_asked_at is None
     done = client.post("/jobs/acts", asked | {"sure": "yes"})
     assert done["Location"] == "/jobs/" and Job.objects.get(pk=job.pk).cancel_asked_at
+
+
+def test_an_administrator_changes_the_limits_of_several_after_a_preview(bench: Bench, cluster: fake.Cluster) -> None:
+    admin, jobs = make_user(site_role=SiteRole.OPERATOR), [waiting(bench, cluster), waiting(bench, cluster)]
+    client, english = signed_in(admin), {"Accept-Language": "en"}
+    assert 'value="extend"' in client.get("/jobs/?whose=all").content.decode()
+    assert 'value="extend"' not in signed_in(bench.user).get("/jobs/").content.decode()
+    asked = {"act": "extend", "job": [str(job.pk) for job in jobs]}
+    shown = client.post("/jobs/acts", asked, headers=english).content.decode()
+    assert shown.count("Its time limit changes.") == 2 and "New time limit (minutes)" in shown
+    for minutes in ("", "0", "-5", "x", "99999999999"):
+        wrong = client.post("/jobs/acts", asked | {"sure": "yes", "minutes": minutes}, headers=english)
+        assert "Give the new time limit in minutes." in wrong.content.decode() and not Intent.objects.exists()
+    client.post("/jobs/acts", asked | {"sure": "yes", "minutes": "90"})
+    assert [one.detail for one in Intent.objects.filter(kind=IntentKind.EXTEND)] == [{"minutes": 90}] * 2
+    refused = signed_in(bench.user).post("/jobs/acts", asked, headers=english).content.decode()
+    assert refused.count("Only a cluster administrator changes a time limit") == 2 and "(minutes)" not in refused
+
+
+def test_a_limit_of_no_minutes_is_named_over_the_api(bench: Bench, cluster: fake.Cluster) -> None:
+    job, caller = waiting(bench, cluster), Caller(issue(make_user(site_role=SiteRole.OPERATOR)))
+    for path, asked in ((f"/jobs/{job.pk}/acts", {}), ("/jobs/acts", {"jobs": [str(job.pk)]})):
+        answer = caller.post(path, asked | {"act": "extend"})
+        assert answer.status_code == 422 and "minutes" in answer.json()["errors"]
+    preview = caller.post("/jobs/acts", {"act": "extend", "jobs": [str(job.pk)], "preview": True}).json()
+    assert preview["items"][0]["ok"] and not Intent.objects.exists()
+    caller.post("/jobs/acts", {"act": "extend", "jobs": [str(job.pk)], "minutes": 30})
+    assert Intent.objects.get().detail == {"minutes": 30}

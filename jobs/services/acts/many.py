@@ -49,9 +49,9 @@ def _with_script(job: Job) -> Job:
     return job
 
 
-def carry(*, ids: Sequence[UUID], act: Act, by: User) -> list[Outcome]:
-    """Each for itself: one that is not possible keeps no other from being done."""
-    return [one(job=job, act=act, by=by) for job in chosen(by, ids)]
+def carry(*, ids: Sequence[UUID], act: Act, by: User, **detail: Any) -> list[Outcome]:
+    """Each for itself: one that is not possible keeps no other from being done. `detail`: {"minutes"} for EXTEND."""
+    return [one(job=job, act=act, by=by, **detail) for job in chosen(by, ids)]
 
 
 def one(*, job: Job, act: Act, by: User, **detail: Any) -> Outcome:
