@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from access.compiled import Fixed, insert
@@ -20,7 +21,7 @@ from jobs import bells, specs
 from jobs.models import Intent, IntentKind, Job, Phase
 from jobs.services import data, dependencies, ending, pace, starting, writing
 from jobs.states import State
-from projects.models import Project
+from projects.models import Project, ProjectState
 from quotas import services as quotas
 from quotas.models import Allocation
 
@@ -162,9 +163,20 @@ def _earlier(by: User, key: str | None, digest: str) -> Job | None:
 def may_submit(project: Project, by: User) -> None:
     """Raises NotNow, with the reason."""
     if not project.takes_work:
-        raise NotNow(_("The project is archived and takes no new jobs."))
+        raise NotNow(_closed(project))
     if by.uid_number is None or by.uid_number < 1000:
         raise NotNow(_("Your sign-in has no user number on the cluster; ask the cluster administrator."))
+
+
+def _closed(project: Project) -> str:
+    """Why it takes none today, and who can change that."""
+    if project.state == ProjectState.ARCHIVED:
+        return _("The project is archived and takes no new jobs.")
+    day = project.ends_on if project.ends_on and project.ends_on < timezone.now().date() else project.starts_on
+    words = _("The project's period begins on %(day)s: it takes no jobs before. A cluster administrator can change it.")
+    if day == project.ends_on:
+        words = _("The project's period ended on %(day)s: it takes no new jobs. A cluster administrator can extend it.")
+    return words % {"day": date_format(day, "SHORT_DATE_FORMAT")}
 
 
 @transaction.atomic

@@ -1,10 +1,12 @@
 """Asking: one transaction, one job a key, limits named, nothing half-created."""
 
 import threading
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.db import DatabaseError, connection, transaction
+from django.utils import timezone, translation
 
 from audit import trail
 from audit.actions import Action
@@ -91,6 +93,18 @@ def test_the_number_of_jobs_is_a_limit_too(db: None) -> None:
 def test_an_archived_project_takes_no_work(bench: Bench) -> None:
     bench.project.state = ProjectState.ARCHIVED
     with pytest.raises(services.NotNow):
+        bench.submit()
+
+
+@pytest.mark.parametrize(
+    ("field", "days", "words"), [("ends_on", -1, "period ended on"), ("starts_on", 1, "period begins on")]
+)
+def test_a_project_outside_its_dates_takes_no_work_and_says_why(
+    bench: Bench, field: str, days: int, words: str
+) -> None:
+    day = timezone.now().date() + timedelta(days=days)
+    setattr(bench.project, field, day)
+    with pytest.raises(services.NotNow, match=f"{words} {day:%Y-%m-%d}.*administrator"), translation.override("en"):
         bench.submit()
 
 

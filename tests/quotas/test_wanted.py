@@ -78,6 +78,26 @@ def test_an_archived_project_is_closed_whole(project: Project) -> None:
     assert books(project).qos[allocation.qos].is_closed and people(project) == {}
 
 
+@pytest.mark.parametrize(
+    ("first", "last", "open_"), [(-9, -1, False), (1, 9, False), (-9, 0, True), (0, 9, True), (None, None, True)]
+)
+def test_a_project_is_open_within_its_dates_and_closed_whole_outside_them(
+    project: Project, first: int | None, last: int | None, open_: bool
+) -> None:
+    """In Slurm too: every QOS closed, nobody with a queue; the last day counts."""
+    allocation = make_allocation(project)
+    user = make_member(project)
+    today = timezone.now().date()
+    days = {"starts_on": first, "ends_on": last}
+    dates = {name: None if n is None else today + timedelta(days=n) for name, n in days.items()}
+    projects.change_project(project=project, by=None, **dates)
+    fresh = Project.objects.get(pk=project.pk)
+    assert (fresh.takes_work, not books(fresh).qos[allocation.qos].is_closed) == (open_, open_)
+    assert set(people(fresh)) == (
+        {(project.code, user.username, queue) for queue in ("gpu", "prep")} if open_ else set()
+    )
+
+
 def test_a_period_that_has_not_begun_is_not_there_yet(project: Project) -> None:
     make_allocation(project, starts_on=timezone.now().date() + timedelta(days=1))
     assert books(project).qos == {}
