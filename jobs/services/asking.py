@@ -172,11 +172,11 @@ def _closed(project: Project) -> str:
     """Why it takes none today, and who can change that."""
     if project.state == ProjectState.ARCHIVED:
         return _("The project is archived and takes no new jobs.")
-    day = project.ends_on if project.ends_on and project.ends_on < timezone.now().date() else project.starts_on
-    words = _("The project's period begins on %(day)s: it takes no jobs before. A cluster administrator can change it.")
-    if day == project.ends_on:
+    if project.ends_on and project.ends_on < timezone.now().date():
         words = _("The project's period ended on %(day)s: it takes no new jobs. A cluster administrator can extend it.")
-    return words % {"day": date_format(day, "SHORT_DATE_FORMAT")}
+        return words % {"day": date_format(project.ends_on, "SHORT_DATE_FORMAT")}
+    words = _("The project's period begins on %(day)s: it takes no jobs before. A cluster administrator can change it.")
+    return words % {"day": date_format(project.starts_on or timezone.now(), "SHORT_DATE_FORMAT")}
 
 
 @transaction.atomic

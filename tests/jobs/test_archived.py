@@ -8,6 +8,7 @@ from django.utils import timezone
 from access.roles import Role, SiteRole
 from accounts.models import User
 from projects import services as projects
+from tests.api import caller
 from tests.factories import make_member, make_project, make_user
 from tests.jobs.conftest import Bench
 from tests.pages import signed_in
@@ -43,5 +44,4 @@ def test_who_could_read_it_still_can_and_nobody_else(bench: Bench) -> None:
     page = signed_in(bench.user).get(f"/projects/{code}", headers={"Accept-Language": "en"}).content.decode()
     assert "what it did stays to be read, new jobs are not taken" in page
     asked = {"project": code, "name": "late", "partition": "gpu", "gpus": 1, "script": "#!/bin/sh\ntrue\n"}
-    refused = signed_in(bench.user).post("/api/v1/jobs", asked, content_type="application/json")
-    assert refused.status_code == 422, refused.content
+    assert "archived" in str(caller(bench.user).post("/jobs", asked).json()["errors"]["project"])
