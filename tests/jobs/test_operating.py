@@ -221,9 +221,14 @@ def test_administrators_see_who_uses_a_gpu_outside(bench: Bench, operator: User)
     assert f"process 4242 of {bench.user.username}, 9000 MiB" in page and "process 1 of 7, 5 MiB" in page
 
 
+def test_a_card_held_down_says_by_what_and_its_cap_of_power(bench: Bench) -> None:
+    gpu(bench, 1, power_limit_watts=400.0, throttled=["power", "thermal"])
+    page = browser(bench.user).get("/cluster/nodes/gpu01").text
+    assert "310 of 400 W" in page and "slowed by power, heat" in page
+    assert "GPU 1: of others, hot or slowed" in browser(bench.user).get("/cluster/").text
+
+
 def test_a_lost_card_is_not_free(bench: Bench) -> None:
-    gpu(bench, 1, power_limit_watts=400.0)
-    assert "310 of 400 W" in browser(bench.user).get("/cluster/nodes/gpu01").text
     gpu(bench, 0, state="lost", slurm_jobs=[], utilization=None)
     assert "GPU 0: out of service, failing" in browser(bench.user).get("/cluster/").content.decode()
 
