@@ -68,12 +68,16 @@ check: dev ## lint, types, imports, migrations, templates, translations
 	@SECONDS=0
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check -q .
-	$(PRODUCTION) .venv/bin/mypy
+	$(if $(or $(KEEP_DATABASE),$(filter unit,$(MAKECMDGOALS))),$(AS_ROOT) $(VENV) -m tests.template >/dev/null & ready=$$!)
+	types=$$(mktemp); $(PRODUCTION) .venv/bin/mypy >"$$types" 2>&1 & mypy=$$!
 	.venv/bin/lint-imports
 	$(PRODUCTION) $(VENV) -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run
 	$(PRODUCTION) $(VENV) manage.py check --deploy --fail-level WARNING
 	[ ! -d templates ] || find templates -name '*.html' -print0 | xargs -0r .venv/bin/djhtml --tabwidth 2 --check
 	for po in $(wildcard locale/*/LC_MESSAGES/*.po); do msgfmt --check --output-file=/dev/null $$po; done
+	wait $$mypy || { cat "$$types"; exit 1; }
+	cat "$$types"; rm "$$types"
+	wait $${ready:-}
 	echo "check: $$SECONDS s"
 
 unit: dev ## tests that need no cluster and no program beside (a private PostgreSQL is started for them)

@@ -1,4 +1,7 @@
-"""A database with all migrations, made once on a server and copied for each process of each run of the tests."""
+"""A database with all migrations, made once on a server and copied for each process of each run of the tests.
+
+As a program it makes that database ready, and compiles the tests, while something else has a processor to spare.
+"""
 
 from __future__ import annotations
 
@@ -20,18 +23,23 @@ def use(wanted: dict[str, Any], *, anew: bool) -> None:
     from django.db import connection
 
     with _alone() as cursor:
-        made = _templates(cursor)
-        name = PREFIX + _digest()
-        if name not in made:
-            for old in made:
-                with suppress(OperationalError):  # somebody copies it: it goes another time
-                    cursor.execute(f"DROP DATABASE IF EXISTS {old}")
-            _make(name)
-            cursor.execute(f"ALTER DATABASE {name}_half RENAME TO {name}")
+        name = _template(cursor)
         cursor.execute("SELECT count(*) FROM pg_database WHERE datname = %s", [wanted["NAME"]])
         if anew or not cursor.fetchone()[0]:
             wanted |= {"TEMPLATE": name, "MIGRATE": False}
     connection.settings_dict["TEST"].update(wanted)
+
+
+def _template(cursor: Any) -> str:
+    """The name of the one with today's migrations, made where it is missing."""
+    made, name = _templates(cursor), PREFIX + _digest()
+    if name not in made:
+        for old in made:
+            with suppress(OperationalError):  # somebody copies it: it goes another time
+                cursor.execute(f"DROP DATABASE IF EXISTS {old}")
+        _make(name)
+        cursor.execute(f"ALTER DATABASE {name}_half RENAME TO {name}")
+    return name
 
 
 @contextmanager
@@ -69,3 +77,18 @@ def _digest() -> str:
     for path in files:
         whole.update(f"{path.relative_to(ROOT)}\n".encode() + path.read_bytes())
     return whole.hexdigest()[:12]
+
+
+if __name__ == "__main__":
+    import pytest
+
+    class _Ready:
+        """Once all tests are collected, and so compiled."""
+
+        def pytest_collection_finish(self, session: pytest.Session) -> None:
+            from pytest_django.plugin import blocking_manager_key  # sooner, its asserts would be no longer rewritten
+
+            with session.config.stash[blocking_manager_key].unblock(), _alone() as cursor:
+                _template(cursor)
+
+    raise SystemExit(pytest.main(["--collect-only", "-qqq"], plugins=[_Ready()]))
