@@ -6,6 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from django.db.models import TextChoices
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from jobs.states import State
@@ -151,6 +152,8 @@ _SAYS: dict[Act, Text] = {
 
 
 def _does(job: Job, act: Act) -> Text:
+    if act is Act.EXTEND and job.time_limit_minutes:
+        return format_lazy(_("Its time limit, {n} minutes so far, changes."), n=job.time_limit_minutes)
     if act is not Act.CANCEL:
         return _SAYS[act]
     if job.state in RUNS:

@@ -251,7 +251,7 @@ def test_an_administrator_changes_the_limits_of_several_after_a_preview(bench: B
     assert 'value="extend"' not in signed_in(bench.user).get("/jobs/").content.decode()
     asked = {"act": "extend", "job": [str(job.pk) for job in jobs]}
     shown = client.post("/jobs/acts", asked, headers=english).content.decode()
-    assert shown.count("Its time limit changes.") == 2 and "New time limit (minutes)" in shown
+    assert shown.count("Its time limit, 60 minutes so far, changes.") == 2 and "New time limit (minutes)" in shown
     for minutes in ("", "0", "-5", "x", "99999999999"):
         wrong = client.post("/jobs/acts", asked | {"sure": "yes", "minutes": minutes}, headers=english)
         assert "Give the new time limit in minutes." in wrong.content.decode() and not Intent.objects.exists()
