@@ -117,6 +117,11 @@ _ENDS: dict[State, tuple[Text, Text, Text]] = {
         _("Look in the project's folder for what it wrote before you submit it again."),
     ),
 }
+_LIMIT: tuple[Text, Text, Text] = (
+    _("A limit of the project's allocation or of the person's share did not let Slurm take it. Nothing ran."),
+    PI,
+    _("Submit it again when others have ended, or ask for less."),
+)
 _EXIT_CODES: dict[int, tuple[Text, Text]] = {
     126: (_("The script called a file that cannot be run (exit code 126)."), _("Make that file executable.")),
     127: (
@@ -140,8 +145,20 @@ _SIGNALS: dict[int, tuple[Text, Text, Text]] = {
 def of(job: Job) -> Reason | None:
     """Why it waits or how it ended, as it stands; None where there is nothing to explain."""
     if not job.is_open:
-        return explain_end(job.state, job.exit_code, job.exit_signal)
+        return ended(job)
     return explain(job.reason) if job.reason else None
+
+
+def is_by_a_limit(job: Job) -> bool:
+    """Whether Slurm refused it for a limit of its allocation or of its person; False where the words were not read."""
+    return job.state == State.REFUSED and "accounting/QOS policy" in str(vars(job).get("refusal", ""))
+
+
+def ended(job: Job, by: str = "") -> Reason | None:
+    """How it ended; a refusal for a limit is told apart from others. `by` as explain_end has it."""
+    if is_by_a_limit(job):
+        return Reason(State.REFUSED.value, *_LIMIT)
+    return explain_end(job.state, job.exit_code, job.exit_signal, by)
 
 
 def explain_end(

@@ -67,6 +67,37 @@ def of_allocation(job: Job, allocation: Allocation, word: str) -> tuple[list[Tex
     return [*said, *_whose(Counter(row.owner_login for row in jobs))], jobs
 
 
+def of_refusal(job: Job) -> list[Text]:
+    """The limits that are in its way now, of the allocation and of its person's share: value, used how far, by whom."""
+    if job.allocation is None:
+        return []
+    said = [*_in_the_way(job.allocation, job, Job.objects.filter(allocation=job.allocation))]
+    share = Share.objects.filter(allocation=job.allocation, user=job.owner).select_related("allocation").first()
+    if share is not None:
+        said += _in_the_way(share, job, Job.objects.filter(allocation=job.allocation, owner=job.owner))
+    return said
+
+
+def _in_the_way(row: Allocation | Share, job: Job, others: JobQuerySet) -> Iterator[Text]:
+    """What the job asks for against each limit; the portal counts what is queued and running as Slurm does."""
+    under_way = Counter(others.open().exclude(pk=job.pk).values_list("owner_login", flat=True))
+    if row.jobs_submitted is not None and under_way.total() + job.asked.tasks > row.jobs_submitted:
+        words = _("The allocation lets %(limit)d jobs be queued and running, and %(used)d are: %(who)s.")
+        if isinstance(row, Share):
+            words = _("This person's share is %(limit)d jobs queued and running, and they have %(used)d: %(who)s.")
+        who = refusing.named(under_way.most_common(refusing.SHOWN))
+        yield words % {"limit": row.jobs_submitted, "used": under_way.total(), "who": who}
+    known = [one for one in (row.gpus_at_once, row.gpus_by_type.get(job.gpu_type)) if one is not None]
+    if known and job.total_gpus > min(known):
+        words = _("It asks for %(asked)d GPUs; at most %(limit)d at once are given.")
+        yield words % {"asked": job.total_gpus, "limit": min(known)}
+    if row.longest_minutes is not None and (job.time_limit_minutes or 0) > row.longest_minutes:
+        yield from _longest(row, job)
+    if row.gpu_minutes is not None or row.gpu_minutes_by_type:
+        share = row if isinstance(row, Share) else None
+        yield from _hours(share.allocation if share else row, share, job)  # type: ignore[arg-type]
+
+
 def _at_once(words: str, row: Allocation | Share, jobs: Sequence[Job]) -> Iterator[Text]:
     if row.jobs_running is not None:
         yield words % {"limit": row.jobs_running, "used": len(jobs)}

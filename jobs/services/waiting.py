@@ -39,7 +39,9 @@ class Why:
 
 
 def why(job: Job) -> Why | None:
-    """None where it does not wait, or Slurm gives no reason."""
+    """None where it does not wait and no limit refused it, or Slurm gives no reason."""
+    if reasons.is_by_a_limit(job) and (refused := reasons.of(job)):
+        return Why(refused, limiting.of_refusal(job))
     reason = reasons.explain(job.reason) if job.state in WAITS else None
     return Why(reason, [*numbers(job), *_plan(job)]) if reason else None
 

@@ -50,7 +50,7 @@ def told(notice: Notice) -> str:
 def ending(job: Job) -> reasons.Reason | None:
     """How it ended, where that needs a word."""
     asked = job.cancel_asked_by if job.state == State.CANCELLED else None  # a person more to read
-    return reasons.explain_end(job.state, job.exit_code, job.exit_signal, asked.name if asked else "")
+    return reasons.ended(job, asked.name if asked else "")
 
 
 @register.filter

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -168,3 +169,46 @@ def test_the_part_of_the_page(bench: Bench) -> None:
     job = waits(bench, "QOSGrpGRES")
     page = signed_in(bench.user).get(f"/jobs/{job.pk}/why", headers={"Accept-Language": "en"}).content.decode()
     assert "The allocation uses 4" in page
+
+
+POLICY = "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
+
+
+def refused(bench: Bench, words: str) -> Job:
+    job = bench.submit()
+    Job.objects.filter(pk=job.pk).update(phase=Phase.HANDING)
+    Job.objects.filter(pk=job.pk).update(phase=Phase.REFUSED, state=State.REFUSED, refusal=words)
+    return Job.objects.select_related("allocation", "project", "owner").get(pk=job.pk)
+
+
+@pytest.mark.parametrize(
+    ("limits", "share", "words"),
+    [
+        ({"jobs_submitted": 1}, {}, "The allocation lets 1 jobs be queued and running, and 1 are: {who} 1."),
+        ({}, {"jobs_submitted": 1}, "This person's share is 1 jobs queued and running, and they have 1: {who} 1."),
+        ({"gpus_at_once": 1}, {}, "It asks for 2 GPUs; at most 1 at once are given."),
+        ({"longest_minutes": 30}, {}, "It asks for 1.0 hours; at most 0.5 are given."),
+        ({}, {"gpu_minutes": 60}, "1.0 of 1 GPU-hours of this person's share are left."),
+    ],
+)
+def test_what_slurm_refuses_for_a_limit_names_it_with_who_uses_it_and_who_can_raise_it(
+    bench: Bench, limits: dict[str, int], share: dict[str, int], words: str
+) -> None:
+    running(bench, 30)  # as a job by ssh would be there, past the portal's own look
+    job = refused(bench, POLICY)
+    quotas.change_allocation(allocation=bench.allocation, by=None, **limits)
+    if share:
+        quotas.set_share(allocation=bench.allocation, user=bench.user, by=None, **share)
+    job = Job.objects.select_related("allocation", "project", "owner").get(pk=job.pk)
+    assert words.format(who=bench.user.username) in said(job)
+    english = {"headers": {"Accept-Language": "en"}}
+    page = signed_in(bench.user).get(job.get_absolute_url(), **english).text
+    assert "A limit of the project&#x27;s allocation" in page and "the PI or a manager of the project" in page
+    assert f'hx-get="/jobs/{job.pk}/why"' in page and POLICY.split(",")[0] in page
+    assert words.format(who=bench.user.username) in html.unescape(
+        signed_in(bench.user).get(f"/jobs/{job.pk}/why", **english).text
+    )
+
+
+def test_another_refusal_has_no_figures(bench: Bench) -> None:
+    assert waiting.why(refused(bench, "Invalid partition name specified")) is None
