@@ -16,8 +16,7 @@ from cluster.metrics.charts import POINTS, Band, Chart
 from cluster.metrics.hosts import missing
 from cluster.metrics.prometheus import Away
 from jobs.models import Job
-from jobs.services.gpus import hosting, showing
-from jobs.services.gpus.reporting import report
+from jobs.services.gpus import hosting, reporting, showing
 
 router = Router()
 UNITS = {"utilization": "%", "memory": "MiB", "power": "W", "temperature": "°C"} | host_names.UNITS
@@ -167,15 +166,21 @@ def _band(place: int, band: Band) -> dict[str, Any]:
     return {"card": place, "low": band.low, "high": band.high}
 
 
+class OfTask(Schema):
+    """Of an array: one of its tasks."""
+
+    task: int | None = Field(None, ge=0, le=2**31 - 1)
+
+
 @router.get("/{uuid:pk}/gpus/summary", response=SummaryOut, operation_id="job_gpu_summary")
-def summary(request: HttpRequest, pk: UUID) -> dict[str, Any]:
-    """What is kept of the GPUs and nodes of a job that is over, for ever."""
+def summary(request: HttpRequest, pk: UUID, of: Query[OfTask]) -> dict[str, Any]:
+    """What is kept of the GPUs and nodes of a job that is over, or of a task of an array, for ever."""
     job = _job(request, pk)
-    kept = showing.SUMMARY.first(job=job.pk)
+    kept = reporting.kept(job, of.task)
     if kept is None:
         none: dict[str, Any] = {"cards": [], "nodes": {}, "compared": [], "advice": []}
         return {"kept": False, "seconds": 0, "gpu_hours": 0, "active_hours": None} | none
-    told = report(job, kept)
+    told = reporting.report(job, kept)
     showing.note(job=job, by=_person(request))
     return {
         "kept": True, "seconds": kept.seconds, "gpu_hours": told.use.hours, "active_hours": told.use.active_hours,

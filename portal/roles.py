@@ -53,6 +53,7 @@ GRANTS: dict[str, dict[str, str]] = {
     "cluster_gpu": {WEB: READ, WORK: FULL, SLURM: "SELECT, DELETE"},
     "cluster_outsideuse": {WEB: READ, WORK: WRITE},
     "jobs_gpusummary": {WEB: READ, WORK: APPEND, SLURM: READ},
+    "jobs_tasksummary": {WEB: READ, WORK: APPEND, SLURM: READ},
     "cluster_node": {WEB: READ, WORK: READ, SLURM: FULL},
     "projects_project": {WEB: WRITE, WORK: "SELECT, UPDATE (change)", SLURM: READ},
     "projects_projectgrant": {WEB: FULL, WORK: FULL, SLURM: READ},

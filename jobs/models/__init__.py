@@ -1,6 +1,6 @@
 """The record of a job: the request, its hand-overs to Slurm, its runs, and what is still to be done about it."""
 
-from jobs.models.gpus import GpuSummary
+from jobs.models.gpus import GpuSummary, TaskSummary
 from jobs.models.handover import Handover, HandoverOutcome, Intent, IntentKind, Run
 from jobs.models.importing import DictionaryVersion, Draft, DraftState
 from jobs.models.job import Job, JobQuerySet, Phase, Source
@@ -31,5 +31,6 @@ __all__ = [
     "SavedView",
     "Source",
     "Star",
+    "TaskSummary",
     "Way",
 ]  # fmt: skip

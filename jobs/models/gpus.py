@@ -6,16 +6,16 @@ from django.db import models
 from django.utils import timezone
 
 from jobs.gpu_use import GpuUse
+from jobs.models.handover import Run
 from jobs.models.job import Job
 
 
-class GpuSummary(models.Model):
-    """One job's last run: a row a card in `cards` (see cluster.metrics.sums.Sum), a row a node in `hosts`.
+class Kept(models.Model):
+    """One run: a row a card in `cards` (see cluster.metrics.sums.Sum), a row a node in `hosts`.
 
-    A job without GPUs has one, too, without cards. `hosts`: see cluster.metrics.host_sums.Sums.
+    What ran without GPUs has one, too, without cards. `hosts`: see cluster.metrics.host_sums.Sums.
     """
 
-    job = models.OneToOneField(Job, on_delete=models.PROTECT, primary_key=True, related_name="gpu_summary")
     kept_at = models.DateTimeField(default=timezone.now)
     seconds = models.FloatField()
     gpus = models.PositiveIntegerField()  # held
@@ -23,10 +23,28 @@ class GpuSummary(models.Model):
     hosts = models.JSONField(default=dict)  # by node: CPUs, memory, waiting, files, storage, network
     active_share = models.FloatField(null=True)  # of the GPU-hours it held; null: too little was read
 
-    def __str__(self) -> str:
-        return f"{self.job}"
+    class Meta:
+        abstract = True
 
     @property
     def use(self) -> GpuUse:
         """The same, to be told."""
         return GpuUse.of(self.seconds, self.gpus, self.cards)
+
+
+class GpuSummary(Kept):
+    """Of a job's last run."""
+
+    job = models.OneToOneField(Job, on_delete=models.PROTECT, primary_key=True, related_name="gpu_summary")
+
+    def __str__(self) -> str:
+        return f"{self.job}"
+
+
+class TaskSummary(Kept):
+    """Of a run of one task of an array."""
+
+    run = models.OneToOneField(Run, on_delete=models.PROTECT, primary_key=True, related_name="summary")
+
+    def __str__(self) -> str:
+        return f"{self.run}"

@@ -22,7 +22,7 @@ from audit.actions import Action
 from jobs.models import Job
 from jobs.services import reading, repeating, sweeps
 from jobs.services.acts import NotPossible
-from jobs.services.gpus import showing
+from jobs.services.gpus import reporting, showing
 from projects import tables
 
 SHOWN = 200  # rows of the table; the file has all
@@ -105,9 +105,11 @@ def task(request: SignedInRequest, pk: UUID, number: int) -> HttpResponse:
     if found is None:
         raise Http404
     running = found.run is not None and found.run.ended_at is None
+    kept = reporting.of_task(found.run) if found.run else None
     about = {
         "job": job, "task": found, "running": running, "separate": job.asked.separate_errors,
         "gpu_lines": showing.running(job, found.run) if found.run and running else [],
+        "gpu_report": reporting.report(job, kept) if kept else None,
         "socket": f"/jobs/{job.pk}/tasks/{number}/log", "time_zone": settings.TIME_ZONE,
     }  # fmt: skip
     return render(request, "jobs/_task.html" if request.htmx else "jobs/task.html", about)

@@ -34,7 +34,7 @@ def browser(user: User) -> Client:
 
 def run(bench: Bench, **changes: Any) -> Job:
     """A job that runs (or ran) as number 77 on gpu01."""
-    job = bench.submit(gpus=2)
+    job = bench.submit(gpus=2, **({"array": changes.pop("array")} if "array" in changes else {}))
     now = timezone.now()
     fields: dict[str, Any] = {
         "slurm_job_id": 77, "node_list": "gpu01", "phase": Phase.ACCEPTED, "state": State.RUNNING,

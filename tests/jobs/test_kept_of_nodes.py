@@ -13,7 +13,7 @@ from access.roles import Role
 from cluster.metrics.charts import Where
 from cluster.metrics.host_sums import host_sums
 from cluster.metrics.prometheus import Away, Prometheus
-from jobs.models import GpuSummary, Handover, Job, Run
+from jobs.models import GpuSummary, Handover, Job, Run, TaskSummary
 from jobs.services.gpus import keeping, reporting
 from jobs.shares import Shares, beside
 from tests.cluster.conftest import NOW, START, prometheus  # noqa: F401 - the real one
@@ -138,3 +138,37 @@ def test_the_oldest_wait_first_and_who_ran_nowhere_waits_for_nothing(bench: Benc
     late = timezone.now() - timedelta(minutes=5)
     ended(bench, node_list="", started_at=late, ended_at=late)
     assert keeping.keep_summaries() == 0
+
+
+def test_a_task_of_an_array_has_its_own_and_the_array_none(bench: Bench, known: str) -> None:  # noqa: F811
+    """Its nodes know it by a number of its own."""
+    job = ended(bench, started_at=at(START), ended_at=at(NOW), slurm_job_id=70, array="1-2")
+    row = Handover.objects.create(job=job, cluster=bench.cluster, slurm_job_id=70, uid=1)
+    facts: dict[str, Any] = {"node_list": "gpu01", "gpus": 2, "started_at": at(START), "ended_at": at(NOW)}
+    run = Run.objects.create(handover=row, array_task=1, own_id=77, **facts)
+    Run.objects.create(handover=row, array_task=2, own_id=None, **facts)
+    assert keeping.keep_summaries() == 1 and keeping.keep_summaries() == 0
+    assert not GpuSummary.objects.exists() and len(run.summary.cards) == 2
+    with override_settings(PROMETHEUS_URL=""):
+        client = browser(bench.user)
+        told = client.get(f"/api/v1/jobs/{job.pk}/gpus/summary?task=1").json()
+        none = client.get(f"/api/v1/jobs/{job.pk}/gpus/summary?task=2").json()
+        assert client.get(f"/api/v1/jobs/{job.pk}/gpus/summary").json()["kept"] is False
+        page = client.get(f"/jobs/{job.pk}?tab=gpus").text
+    assert told["kept"] and told["gpu_hours"] == 2 and told["active_hours"] == pytest.approx(1.5, abs=0.1)
+    assert told["nodes"]["gpu01"]["cpu_most"] == 4.0 and told["compared"] == [] and none["kept"] is False
+    assert "Each task has its own GPUs: its page shows them." in page
+
+
+def test_the_page_of_a_task_has_its_report(bench: Bench) -> None:
+    job = bench.submit(gpus=1, array="1-2")
+    Job.objects.filter(pk=job.pk).update(started_at=timezone.now() - timedelta(hours=2), task_counts={"total": 2})
+    row = Handover.objects.create(job=job, cluster=bench.cluster, slurm_job_id=70, uid=1, outcome="accepted")
+    times = {"started_at": timezone.now() - timedelta(hours=2), "ended_at": timezone.now() - timedelta(hours=1)}
+    run = Run.objects.create(handover=row, array_task=1, own_id=77, node_list="gpu01", gpus=1, **times)
+    TaskSummary.objects.create(
+        run=run, seconds=3600, gpus=1, cards=[card(0, active_share=0.3)], hosts={"gpu01": {"cpu": 1.5, "cpu_most": 2.0}}
+    )  # fmt: skip
+    page = browser(bench.user).get(f"/jobs/{job.pk}/tasks/1").text
+    assert "did nothing 70 % of the time" in page and '<th scope="row">CPUs in use</th><td class="num">1.5</td>' in page
+    assert 'id="job-usual"' not in page

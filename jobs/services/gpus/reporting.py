@@ -11,7 +11,8 @@ from django.db.models import OuterRef, QuerySet, Subquery
 
 from access.compiled import Fixed
 from jobs import gpu_use
-from jobs.models import GpuSummary, Job, Run
+from jobs.models import GpuSummary, Job, Run, TaskSummary
+from jobs.services.gpus.places import last_run
 from jobs.shares import Beside, Shares, beside, share
 
 if TYPE_CHECKING:
@@ -31,7 +32,11 @@ def _named(owner: int, name: str, upto: UUID) -> QuerySet[Job]:
     return rows.annotate(**facts).select_related("gpu_summary").only("memory_mb", *kept).order_by("-pk")[: LAST + 1]
 
 
-NAMED = Fixed(_named)
+def _summary(job: UUID) -> QuerySet[GpuSummary]:
+    return GpuSummary.objects.filter(job=job)
+
+
+NAMED, SUMMARY = Fixed(_named), Fixed(_summary)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -44,9 +49,23 @@ class Report:
     compared: list[Beside]
 
 
-def report(job: Job, kept: GpuSummary) -> Report:
-    """Told of what was kept."""
-    return Report(kept.use, gpu_use.advise(kept.use), kept.hosts, compared(job))
+def kept(job: Job, task: int | None = None) -> GpuSummary | TaskSummary | None:
+    """What is kept of a job, or of the newest run of a task of its array."""
+    if task is None:
+        return SUMMARY.first(job=job.pk)
+    run = last_run(job, task)
+    return of_task(run) if run else None
+
+
+def of_task(run: Run) -> TaskSummary | None:
+    """The same of a task's run."""
+    return TaskSummary.objects.filter(run=run).first() if run.ended_at else None
+
+
+def report(job: Job, kept: GpuSummary | TaskSummary) -> Report:
+    """Told of what was kept; a task stands beside no other."""
+    others = compared(job) if isinstance(kept, GpuSummary) else []
+    return Report(kept.use, gpu_use.advise(kept.use), kept.hosts, others)
 
 
 def compared(job: Job) -> list[Beside]:

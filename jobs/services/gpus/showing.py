@@ -11,12 +11,9 @@ import time
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
-from uuid import UUID
 
-from django.db.models import QuerySet
 from django.utils import timezone
 
-from access.compiled import Fixed
 from accounts.models import User
 from audit import trail
 from audit.actions import Action
@@ -28,19 +25,12 @@ from cluster.models.gpus import EVERY, RECENT
 from jobs import gpu_use
 from jobs.models import GpuSummary, Job, Run
 from jobs.services.gpus.places import held
-from jobs.services.gpus.reporting import Report, report
+from jobs.services.gpus.reporting import SUMMARY, Report, report
 from slurm.text import hosts
 
 SAME_READING = timedelta(hours=1)
 LIVE = 600.0  # seconds a chart of a running job shows at first
 SHARED = 0.8  # seconds an answer serves all who watch the same job
-
-
-def _summary(job: UUID) -> QuerySet[GpuSummary]:
-    return GpuSummary.objects.filter(job=job)
-
-
-SUMMARY = Fixed(_summary)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
