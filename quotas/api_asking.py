@@ -183,7 +183,7 @@ class RequestOut(AmountsOut):
 
 
 class OwnRequestOut(RequestOut):
-    """One that the caller made, in whichever project."""
+    """One request, in whichever project."""
 
     project: str
 

@@ -11,8 +11,9 @@ from django.utils.translation import gettext as _
 from ninja import Router, Status
 
 from access import gate
+from access.errors import Refused
 from access.permissions import Permission
-from projects.models import Project
+from projects.models import Project, RequestState
 from quotas.api import me, source
 from quotas.api_asking import (
     CommentIn,
@@ -47,6 +48,16 @@ def mine(request: HttpRequest) -> list[dict[str, Any]]:
     rows = AllocationRequest.objects.filter(asked_by=me(request)).order_by("-asked_at")
     known = gate.allowing(rows.select_related("project", "allocation", "asked_by", "decided_by"), request.user,
                           Permission.TRAIL_READ)  # fmt: skip
+    return [request_out(row) | {"project": row.project.code} for row in known[:MOST]]
+
+
+@own.get("/allocations/open", response=list[OwnRequestOut], operation_id="open_allocation_requests")
+def waiting(request: HttpRequest) -> list[dict[str, Any]]:
+    """Every request for an allocation that waits for a decision, the oldest first; cluster administrators only."""
+    if not gate.site_can(request.user, Permission.PROJECT_MANAGE):
+        raise Refused(Permission.PROJECT_MANAGE, "quotas.allocationrequest", {})
+    rows = AllocationRequest.objects.filter(state=RequestState.OPEN).order_by("asked_at")
+    known = rows.select_related("project", "allocation", "asked_by", "decided_by")
     return [request_out(row) | {"project": row.project.code} for row in known[:MOST]]
 
 

@@ -624,6 +624,7 @@ API = [
     *api(f"{JOIN}/turn-away", "POST", "project_view", "member_manage", pk="join", body={"answer": "Not now."}),
     *api("/requests", "GET", SIGNED_IN),
     *api("/requests/allocations", "GET", SIGNED_IN),
+    *api("/requests/allocations/open", "GET", "site:project_manage"),
     *api("/requests/joinable", "GET", SIGNED_IN),
     *api("/requests/joinable", "GET", SIGNED_IN, name="search", query="q={code}", alike="project_view"),
     *api("/requests/{pk}", "DELETE", MINE, ok=204, pk="request"),

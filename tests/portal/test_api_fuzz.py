@@ -123,6 +123,7 @@ OPERATIONS = (
     "differences",
     "dry_run",
     "my_allocation_requests",
+    "open_allocation_requests",
     "resolve",
     "datasets",
     "register_dataset",

@@ -9,7 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from access.roles import Role
+from access.roles import Role, SiteRole
 from projects import services as projects
 from projects.models import Membership
 from quotas.models import AllocationRequest
@@ -70,3 +70,16 @@ def test_a_projects_page_shows_what_waits_before_what_is_decided() -> None:
     AllocationRequest.objects.exclude(title="Wish 0").update(state="refused", decided_at=timezone.now())
     text = signed_in(pi).get("/projects/aurora", headers=ENGLISH).content.decode()
     assert text.index("Wish 0") < text.index("Wish 11") and "Wish 1<" not in text
+
+
+def test_an_operator_reads_over_the_api_what_waits_in_all_projects_the_oldest_first() -> None:
+    operator = signed_in(make_user(site_role=SiteRole.OPERATOR))
+    for code in ("aurora", "boreal"):
+        project = make_project(code)
+        pi = make_member(project, Role.PI)
+        fields: dict[str, Any] = {"project": project, "kind": "new", "by": pi, "starts_on": timezone.now().date()}
+        requests.ask(title="Waits", why="More.", **fields)
+        requests.withdraw(request=requests.ask(title="Over", why="More.", **fields), by=pi)
+    told = operator.get("/api/v1/requests/allocations/open").json()
+    assert [(row["project"], row["title"]) for row in told] == [("aurora", "Waits"), ("boreal", "Waits")]
+    assert signed_in(pi).get("/api/v1/requests/allocations/open").status_code == 403
