@@ -125,3 +125,24 @@ def test_whom_the_cluster_does_not_know_is_left_as_they_are(project: Project, sl
     projects.touched(project)
     assert Enforcement.objects.get().ticks["login"]["missing"] == ["nobody1"]
     assert alike(foreseen()) == alike(told(slurm)) == []
+
+
+def test_a_pass_in_which_nothing_changed_asks_slurm_once_however_many_projects(slurm: fake.Cluster) -> None:
+    """The benchmark G1 counts the commands behind it, with 1,000 projects of ten people in slurmdbd."""
+    asked = []
+    for more in (1, 5):
+        for _ in range(more):
+            project = make_project(partitions=["gpu"])
+            make_allocation(project)
+            make_member(project)
+        while applying.apply():
+            pass
+        reconciling.reconcile()
+        kind = type(slurm.accounts())
+        with (
+            mock.patch.object(kind, "books", autospec=True, side_effect=kind.books) as books,
+            mock.patch.object(kind, "carry_out") as told,
+        ):
+            assert reconciling.reconcile() == 0
+        asked.append((books.call_count, told.call_count))
+    assert asked == [(1, 0), (1, 0)]
