@@ -155,9 +155,10 @@ def test_a_task_of_an_array_has_its_own_and_the_array_none(bench: Bench, known: 
         none = client.get(f"/api/v1/jobs/{job.pk}/gpus/summary?task=2").json()
         assert client.get(f"/api/v1/jobs/{job.pk}/gpus/summary").json()["kept"] is False
         page = client.get(f"/jobs/{job.pk}?tab=gpus").text
+    assert "<gpu-chart" not in page
     assert told["kept"] and told["gpu_hours"] == 2 and told["active_hours"] == pytest.approx(1.5, abs=0.1)
     assert told["nodes"]["gpu01"]["cpu_most"] == 4.0 and told["compared"] == [] and none["kept"] is False
-    assert "Each task has its own GPUs: its page shows them." in page
+    assert "What each of its tasks uses stands on the page of that task." in page
 
 
 def test_the_page_of_a_task_has_its_report(bench: Bench) -> None:
