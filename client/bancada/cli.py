@@ -97,7 +97,7 @@ def _why(portal: Portal, options: argparse.Namespace) -> None:
 
 def _report(portal: Portal, options: argparse.Namespace) -> None:
     answer = portal.job(options.job)
-    gpus = portal.get(f"/jobs/{answer['id']}/gpus/summary") if answer["gpus"] else None
+    gpus = portal.get(f"/jobs/{answer['id']}/gpus/summary") if answer["gpus"] or answer["ended_at"] else None
     after = portal.get(f"/jobs/{answer['id']}/report") if answer["ended_at"] else None
     _print(options, {"job": answer, "gpus": gpus, "after": after}, show.report(answer, gpus, after))
 

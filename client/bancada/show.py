@@ -117,11 +117,23 @@ def report(row: Mapping[str, Any], gpus: Mapping[str, Any] | None, after: Mappin
         lines.append(
             f"{'tasks':>21}  " + ", ".join(f"{count} {plain(name)}" for name, count in row["task_counts"].items())
         )
-    if gpus:
+    if gpus and row["gpus"]:
         used = "not known" if gpus["active_hours"] is None else f"{gpus['active_hours']:.2f}"
         lines.append(f"{'GPU-hours':>21}  {gpus['gpu_hours']:.2f}, active: {used}")
         lines += [f"{'':>21}  {plain(said)}" for said in gpus["advice"]]
-    return "\n".join([*lines, *_after(after)])
+    return "\n".join([*lines, *_beside(gpus), *_after(after)])
+
+
+_MEASURES = {
+    "active": "GPU-hours active", "gpu_memory": "GPU memory, fullest", "cpus": "CPUs busy", "memory": "memory, peak",
+}  # fmt: skip
+
+
+def _beside(kept: Mapping[str, Any] | None) -> Iterator[str]:
+    """Shares of what was asked for beside the person's last jobs of the name; nothing from a portal that tells none."""
+    for one in (kept or {}).get("compared", ()):
+        term = _MEASURES.get(one["measure"], plain(one["measure"]))
+        yield f"{term:>21}  {100 * one['own']:.0f} %, usual {100 * one['usual']:.0f} % ({one['jobs']} earlier jobs)"
 
 
 def _after(told: Mapping[str, Any] | None) -> Iterator[str]:

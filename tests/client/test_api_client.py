@@ -284,6 +284,12 @@ def test_a_report_tells_what_is_told_after_the_end(world: World, run: Any) -> No
     assert told["after"]["findings"][0]["line"] == 7 and told["after"]["looked_into"]
 
 
+def test_a_report_stands_beside_earlier_jobs_of_the_name() -> None:
+    kept = {"compared": [{"measure": "cpus", "own": 0.25, "usual": 0.7, "jobs": 10}]}
+    assert list(show._beside(kept)) == ["            CPUs busy  25 %, usual 70 % (10 earlier jobs)"]
+    assert list(show._beside(None)) == list(show._beside({"advice": []})) == []
+
+
 def test_a_file_with_a_line_that_is_refused_submits_nothing(world: World, run: Any, tmp_path: Path) -> None:
     before = Job.objects.count()
     path = tmp_path / "old.sh"
