@@ -129,20 +129,29 @@ def _low_and_high(found: Chart, source: Prometheus, reading: str) -> tuple[Rows,
 
 def _rows(found: Chart, source: Prometheus, expression: str, factor: float) -> Rows:
     end = found.start + (found.steps - 1) * found.step
-    lines = source.over(expression, found.start, end, found.step)
-    return {card_of(line.labels): place_values(found, line, factor) for line in lines}
+    rows: Rows = {}
+    for line in source.over(expression, found.start, end, found.step):
+        values, card = place_values(found, line, factor), card_of(line.labels)
+        rows[card] = _joined(rows[card], values) if card in rows else values
+    return rows
+
+
+def _joined(one: list[float | None], other: list[float | None]) -> list[float | None]:
+    """Of a card that was replaced: two series, one after the other. Prometheus takes as long again to join them."""
+    return [first if second is None else second for first, second in zip(one, other, strict=True)]
 
 
 def place_values(found: Chart, line: Line, factor: float, digits: int = 1) -> list[float | None]:
     """A series' values, each in its step; None where there was nothing."""
-    values: list[float | None] = [None] * found.steps
-    for at, value in line.points:
-        place = round((at - found.start) / found.step)
-        if 0 <= place < found.steps and is_told(value):
+    start, step, steps = found.start, found.step, found.steps
+    values: list[float | None] = [None] * steps
+    for at, value in line.points:  # tens of thousands of a chart
+        place = int((at - start) / step + 0.5)
+        if 0 <= place < steps and 0 <= value < math.inf:
             values[place] = round(value * factor, digits)
     return values
 
 
 def is_told(value: float) -> bool:
     """Whether it can be a reading: none of ours is below nothing."""
-    return math.isfinite(value) and value >= 0
+    return 0 <= value < math.inf

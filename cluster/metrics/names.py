@@ -121,20 +121,16 @@ def over(
 ) -> str:
     """A reading's `way` (min, max, avg) of each card over `span` seconds; `recorded`: of this series instead."""
     one = dialect.readings[reading]
-    join = "min" if way == "min" else "max"
     if one.made and not recorded:
         looks = max(1, min(dialect.finest, span // 4), math.ceil(span / LOOKS))
         return f"{way}_over_time({one.made.format(of=_of(names, cards))}[{span}s:{looks}s])"
-    series = chosen(dialect, reading, names, cards, series=recorded)
-    return f"{join} by (node, gpu) ({way}_over_time({series}[{span}s]))"
+    return f"{way}_over_time({chosen(dialect, reading, names, cards, series=recorded)}[{span}s])"
 
 
 def plain(dialect: Dialect, reading: str, names: Iterable[str], cards: Iterable[str]) -> str:
     """A reading of these cards of these nodes at each moment."""
     one = dialect.readings[reading]
-    if one.made:
-        return one.made.format(of=_of(names, cards))
-    return f"max by (node, gpu) ({chosen(dialect, reading, names, cards)})"
+    return one.made.format(of=_of(names, cards)) if one.made else chosen(dialect, reading, names, cards)
 
 
 def chosen(dialect: Dialect, reading: str, names: Iterable[str], cards: Iterable[str] = (), *, series: str = "") -> str:
