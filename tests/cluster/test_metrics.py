@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from cluster.metrics import names
 from cluster.metrics.charts import POINTS, Card, Where, cards_of, chart
-from cluster.metrics.prometheus import Away, Prometheus
+from cluster.metrics.prometheus import Away, Line, Prometheus
 from cluster.metrics.sums import longest_idle, shrink, sums
 from tests.cluster.conftest import NOW, START
 
@@ -145,3 +145,18 @@ def test_a_long_step_is_read_from_the_minutes_where_they_are_recorded(prometheus
     assert memory.low[5] == 8192
     fine = chart(WHERE, [Card("gpu01", "0")], readings=("power",), points=1000, source=prometheus)
     assert fine.bands["power"][0].low[200] == 250
+
+
+def test_a_card_that_was_replaced_has_one_line() -> None:
+    """Its number stays, its UUID is another: two series, one after the other."""
+
+    class Two:
+        def over(self, *_: object) -> list[Line]:
+            return [
+                Line({"node": "gpu01", "gpu": "0", "uuid": "old"}, [(START, 0.1), (START + 1, 0.2)]),
+                Line({"node": "gpu01", "gpu": "0", "uuid": "new"}, [(START + 3, 0.4)]),
+            ]
+
+    where = Where(77, ("gpu01",), START, START + 3)
+    found = chart(where, [Card("gpu01", "0")], readings=("utilization",), source=Two())  # type: ignore[arg-type]
+    assert found.bands["utilization"][0].low == [10, 20, None, 40]
