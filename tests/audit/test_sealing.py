@@ -91,7 +91,8 @@ def test_an_event_that_commits_late_is_sealed_when_it_is_there() -> None:
 
 
 WRITERS, AT_A_TIME = 64, 40
-TRANSACTIONS = 392 if os.environ.get("LONG") else 8  # kept, of each writer
+LONG = bool(os.environ.get("LONG"))
+TRANSACTIONS = 392 if LONG else 8  # kept, of each writer
 
 
 def _write(number: int, user: Any) -> None:
@@ -125,6 +126,7 @@ def _lines(blocks: Iterator[bytes]) -> Iterator[str]:
     assert rest == b""
 
 
+@pytest.mark.timeout(1800 if LONG else 120)
 @pytest.mark.django_db(transaction=True)
 def test_sixty_four_writers_at_once_leave_no_gap_and_no_false_alarm() -> None:
     """20,480 rows; with LONG=1 a million, some minutes. The verifier of an auditor reads all of them."""
