@@ -13,8 +13,13 @@ from django.contrib.sessions.backends.db import SessionStore
 from django.utils import timezone
 
 from accounts.models import User
-from audit import trail
+from audit import context, trail
 from audit.actions import Action
+from audit.models.export import Form
+from audit.services import desk, guests, keeping
+from audit.services.exports import asking as exporting
+from audit.services.sealing import Sealer
+from audit.services.wanted import Wanted
 from cluster.models import Cluster, Node
 from datasets.models import DatasetUse
 from datasets.services import asking, incidents, registering, terms, versions
@@ -23,6 +28,7 @@ from jobs.states import Phase, State
 from projects.models import Project
 from quotas.models import Allocation
 from tests import factories as make
+from tests.audit.exporting import KEY
 
 # name, phase, state, Slurm's states, reason, started and ended so many minutes ago
 JOBS: tuple[tuple[str, Phase, State, str, str, int | None, int | None], ...] = (
@@ -41,11 +47,16 @@ JOBS: tuple[tuple[str, Phase, State, str, str, int | None, int | None], ...] = (
 
 @dataclasses.dataclass
 class Bench:
-    """Who is there, and the jobs by name."""
+    """Who is there, the jobs by name, and what else an address names."""
 
     people: dict[str, User]
     jobs: dict[str, Job]
     sessions: dict[str, str]
+    others: dict[str, str]
+
+    def key(self, name: str) -> str:
+        """What stands in an address for a job, or for one of the others."""
+        return self.others[name] if name in self.others else str(self.jobs[name].pk)
 
 
 def build() -> Bench:
@@ -56,6 +67,7 @@ def build() -> Bench:
         "pi": make.make_user("marina", display_name="Marina Demo"),
         "auditor": make.make_user("celia", display_name="Célia Demo", site_role="auditor"),
         "newcomer": make.make_user("novo", display_name="Novo Demo"),
+        "guest": make.make_user("visita", display_name="Visita Demo"),
         "operator": make.make_user("olga", display_name="Olga Demo", site_role="operator"),
     }
     project = make.make_project("seg-rm", members={people["pi"]: "pi", people["researcher"]: "researcher"})
@@ -69,7 +81,28 @@ def build() -> Bench:
     data(project, people, running)
     trail.record(Action.LOG_READ, by=people["pi"], about=running, project=project)
     trail.record(Action.JOB_CANCEL_ASKED, by=people["auditor"], about=running, project=project, outcome="refused")
-    return Bench(people, jobs, {name: session(person) for name, person in people.items()})
+    sessions = {name: session(person) for name, person in people.items()}
+    return Bench(people, jobs, sessions, evidence(project, people, running))
+
+
+def evidence(project: Project, people: dict[str, User], about: Job) -> dict[str, str]:
+    """What an auditor's pages show: a hold in force and a lifted one, a guest, a saved filter, seals and an export."""
+    auditor, operator = people["auditor"], people["operator"]
+    keeping.place_hold(reason="Complaint 7 of the demo", by=operator, person=people["researcher"])
+    over = keeping.place_hold(reason="Inquiry that is over", by=operator, project=project, dataset="torax")
+    keeping.lift_hold(hold=over, by=operator, why="It was closed.")
+    ends = timezone.now() + timedelta(days=30)
+    guests.admit(user=people["guest"], projects=[project], ends_at=ends, by=operator, why="Inspection of the demo")
+    desk.keep(by=auditor, name="Outputs", query="action=log.read")
+    with context.coming_from("web", address="192.0.2.7"):
+        event = trail.record(Action.LOG_READ, by=people["pi"], about=about, project=project, stream="stdout")
+        trail.record(Action.LOG_DOWNLOADED, by=people["pi"], about=about, project=project, stream="stdout")
+    sealer = Sealer.where_it_stands()
+    for _ in range(2):
+        sealer.seal()
+        sealer.checkpoint(KEY)
+    export = exporting.ask(form=Form.CSV, wanted=Wanted(), by=auditor, whole=True)
+    return {"event": str(event.uid), "export": str(export.pk)}
 
 
 def data(project: Project, people: dict[str, User], used_by: Job) -> None:

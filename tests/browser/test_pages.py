@@ -89,7 +89,22 @@ PAGES: list[tuple[str, str]] = [  # who, address
     ("auditor", "/audit/access"),
     ("auditor", "/audit/verify"),
     ("auditor", "/audit/retention"),
+    ("operator", "/audit/retention"),
     ("auditor", "/audit/guests"),
+    ("operator", "/audit/guests"),
+    ("auditor", "/audit/holds"),
+    ("operator", "/audit/holds"),
+    ("auditor", "/audit/seals"),
+    ("auditor", "/audit/people"),
+    ("auditor", "/audit/people/ana"),
+    ("operator", "/audit/people/novo/pseudonymise"),
+    ("auditor", "/audit/events/{event}"),
+    ("auditor", "/audit/exports/new"),
+    ("auditor", "/audit/exports/{export}"),
+    ("guest", "/audit/"),
+    ("guest", "/audit/events/{event}"),
+    ("guest", "/audit/exports"),
+    ("auditor", "/audit/access?at=2026-01-01&dataset=torax"),
     ("", "/sign-in"),
 ]
 
@@ -120,7 +135,7 @@ class Visit:
         if who:
             cookies.append({"name": "session", "value": self.built.sessions[who], "url": self.live.url})
         self.context.add_cookies(cookies)  # type: ignore[arg-type]
-        where = re.sub(r"\{(.*?)\}", lambda found: str(self.built.jobs[found.group(1)].pk), address)
+        where = re.sub(r"\{(.*?)\}", lambda found: self.built.key(found.group(1)), address)
         self.page.goto(self.live.url + where)
         self.page.wait_for_timeout(150)
 
