@@ -48,6 +48,10 @@ from django.db import connection  # noqa: E402
 
 django.setup()  # pytest-django does so only where it knew the settings before this file
 
+from tests import fate  # noqa: E402
+
+fate.install()  # before any test takes a service's name
+
 
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(request: pytest.FixtureRequest, django_db_blocker: object) -> None:
@@ -94,6 +98,16 @@ def declared_events() -> None:
         return found
 
     trail.event = checked  # type: ignore[assignment]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
+    """A test that has a database: what it makes services do has one fate with its events."""
+    has_database = "db" in pyfuncitem.fixturenames or pyfuncitem.get_closest_marker("django_db")
+    if not has_database or pyfuncitem.path.parent.name not in fate.ROOMS:
+        return (yield)
+    with fate.body_of_a_test():
+        return (yield)
 
 
 class Roles:
