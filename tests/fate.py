@@ -28,6 +28,7 @@ ROOMS = {"accounts", "audit", "datasets", "presets", "projects", "quotas"}
 INTENT_FIRST = {
     "accounts.services.identify.identify": "failures are counted before the refusal is told",
     "quotas.services.applying.apply": "Slurm is told, which shares no transaction; the change asked for stands before it",
+    "quotas.services.reconciling.reconcile": "Slurm is told and compared with, which shares no transaction",
     "audit.services.exports.making.work": "the pieces of an export that was asked for, and told of, before",
 }
 WRITES = ("INSERT", "UPDATE", "DELETE")
