@@ -66,6 +66,7 @@ test: ## check and unit; then, each with a stack of its own, contract and browse
 
 check: dev ## lint, types, imports, migrations, templates, translations
 	@SECONDS=0
+	trap '[ $$? = 0 ] || { $(DATABASE_DOWN); }' EXIT
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check -q .
 	$(if $(or $(KEEP_DATABASE),$(filter unit,$(MAKECMDGOALS))),$(AS_ROOT) $(VENV) -m tests.template >/dev/null & ready=$$!)
