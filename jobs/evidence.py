@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from django.db.models import Count, Max, Min, QuerySet
+from django.db.models import Count, Max, Min, QuerySet, TextField, Value
+from django.db.models.functions import Cast
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
@@ -22,13 +23,13 @@ def register() -> None:
     """Called once, when the app is there."""
     things.register("job", of_number)
     persons.register("jobs", tell=told, hinder=hindrances)
-    unseen.register(followed)
+    unseen.register(left)
 
 
-def followed() -> list[datetime]:
-    """When the jobs of each cluster were looked at last; of one that is new nobody can have missed anything."""
-    rows = Cluster.objects.filter(jobs_seen_at__isnull=False).order_by("jobs_seen_at")
-    return [seen for seen in rows.values_list("jobs_seen_at", flat=True) if seen]
+def left(late: datetime) -> QuerySet[Cluster, tuple[str, None]]:
+    """Clusters whose jobs nobody looked at since `late`; of one that is new nobody can have missed anything."""
+    none, seen = Value(None, TextField()), Cast("jobs_seen_at", TextField())
+    return Cluster.objects.filter(jobs_seen_at__lt=late).values_list(seen, none)
 
 
 def of_number(number: str) -> QuerySet[Job]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.db.models import QuerySet
+from django.db.models.fields.json import KT
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
@@ -31,14 +33,15 @@ class Gap:
         return round(((self.until or timezone.now()) - self.since).total_seconds() / 60)
 
 
-# when each cluster was followed last: told by the room that knows them (AppConfig.ready)
-Followed = Callable[[], Iterable[datetime]]
-_followed: list[Followed] = []
+# one row, (when it was followed last as text, NULL), a cluster nobody looked at since then: told by the room that
+# knows them (AppConfig.ready)
+Left = Callable[[datetime], "QuerySet[Any, tuple[str, None]]"]
+_left: list[Left] = []
 
 
-def register(followed: Followed) -> None:
+def register(left: Left) -> None:
     """Called once."""
-    _followed.append(followed)
+    _left.append(left)
 
 
 def back_again(seen_at: datetime | None, *, about: Any, now: datetime | None = None) -> None:
@@ -53,16 +56,14 @@ def gaps(since: datetime | None = None, until: datetime | None = None) -> Sequen
     rows = AuditEvent.objects.filter(action=Action.FOLLOWER_AWAY)
     if since:
         rows = rows.filter(at__gte=since)
-    found = [*_open(), *(_gap(row.detail) for row in rows.order_by("-pk")[:MOST])]
-    return [gap for gap in found if gap and (until is None or gap.since < until)]
-
-
-def _open() -> list[Gap]:
-    """Of clusters that nobody follows now: no event tells of it before somebody is back."""
+    told = rows.order_by("-pk")[:MOST].values_list(KT("detail__since"), KT("detail__until"))
     late = timezone.now() - AWAY
-    return [Gap(seen) for followed in _followed for seen in followed() if seen < late]
+    still = [left(late) for left in _left]  # no event tells of it before somebody is back
+    found = [_gap(*row) for row in (told.union(*still, all=True) if still else told)]
+    known = sorted((gap for gap in found if gap), key=lambda gap: (gap.until is None, gap.since), reverse=True)
+    return [gap for gap in known if until is None or gap.since < until]
 
 
-def _gap(detail: dict[str, Any]) -> Gap | None:
-    since, until = (parse_datetime(str(detail.get(name, ""))) for name in ("since", "until"))
-    return Gap(since, until) if since and until else None
+def _gap(since: str | None, until: str | None) -> Gap | None:
+    began, ended = (parse_datetime(text) if text else None for text in (since, until))
+    return Gap(began, ended) if began and (ended or not until) else None
