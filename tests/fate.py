@@ -21,8 +21,8 @@ from django.db.backends.utils import CursorWrapper
 
 from tests.test_style import ROOT, modules
 
-# where it is watched. What hands over to Slurm and follows it writes a claim, an intent or a picture first, by design:
-# `tests/faults` kills those processes for real.
+# where it is watched. What hands over to Slurm and follows it (jobs) writes a claim, an intent or a picture first, by
+# design; `tests/faults` kills those processes for real, though not at each of its events.
 ROOMS = {"accounts", "audit", "datasets", "presets", "projects", "quotas"}
 # They write first on purpose: an intent, a claim or a picture stands before what shares no transaction with it.
 INTENT_FIRST = {
