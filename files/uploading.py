@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import fcntl
 import hashlib
 import os
@@ -20,8 +19,6 @@ from files.looking import pieces, row
 from files.names import PART, check_new
 from files.wire import ANSWER, DATA, END, BadPacket, Channel, pack
 
-_libc = ctypes.CDLL(None)
-_WRITE = 2  # SYNC_FILE_RANGE_WRITE: begin, and do not wait
 MARGIN = 16 * 1024 * 1024  # bytes that stay free when an upload is let in
 ABANDONED = 7 * 24 * 3600  # seconds after which a part nobody goes on with is taken away
 
@@ -150,14 +147,8 @@ def _write_piece(channel: Channel, part: int, asked: dict[str, Any]) -> None:
         while data:
             written = os.pwrite(part, data, at)
             at, data = at + written, data[written:]
-    _to_disk(part, asked["offset"], asked["size"])
     if at != end or (asked["digest"] and digest.hexdigest() != asked["digest"]):
         raise _Short("digest")
-
-
-def _to_disk(part: int, offset: int, size: int) -> None:
-    """Let the disk begin with these bytes; `finish` waits for what is left then (sync_file_range(2))."""
-    _libc.sync_file_range(part, ctypes.c_int64(offset), ctypes.c_int64(size), _WRITE)
 
 
 def _drain(channel: Channel, refused: Refused | None) -> None:
