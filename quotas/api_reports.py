@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import date, timedelta
+from datetime import date
 from typing import Annotated, Any
 
 from django.core.exceptions import ValidationError
@@ -61,7 +61,7 @@ def _parts(
     if which.month is not None:
         year, month = which.month.split("-")
         first = date(int(year), int(month), 1)
-        yield reports.of_month(project, first), (first, (first + timedelta(days=32)).replace(day=1) - timedelta(days=1))
+        yield reports.of_month(project, first), (first, reports.last_of(first))
 
 
 @router.get("/{code}/funding", response=list[FundingOut], operation_id="funding")

@@ -134,5 +134,9 @@ def of_month(project: Project, month: date, rows: QuerySet[Usage] | None = None)
     """One calendar month (UTC) of a project (of these rows)."""
     rows = Usage.objects.all() if rows is None else rows
     first = month.replace(day=1)
-    following = (first + timedelta(days=32)).replace(day=1)
-    return rows.filter(project=project, day__gte=first, day__lt=following)
+    return rows.filter(project=project, day__gte=first, day__lte=last_of(first))
+
+
+def last_of(month: date) -> date:
+    """The last day of the month that begins then."""
+    return (month + timedelta(days=32)).replace(day=1) - timedelta(days=1)

@@ -63,7 +63,7 @@ def month(request: SignedInRequest, code: str, year: int, number: int) -> HttpRe
     """One page of one month of a project."""
     project = gate.fetch(Project.objects, request.user, Permission.PROJECT_VIEW, code=code)
     first = _first(year, number)
-    last = _last(first)
+    last = reports.last_of(first)
     following = last + timedelta(days=1)
     rows = Allocation.objects.filter(project=project, starts_on__lt=following)
     context = _context(reports.of_month(project, first), outside_queue.part(request.user, first, last)) | {
@@ -81,7 +81,7 @@ def month_csv(request: SignedInRequest, code: str, year: int, number: int, table
     """One of its tables; that somebody took it is recorded."""
     project = gate.fetch(Project.objects, request.user, Permission.PROJECT_VIEW, code=code)
     first = _first(year, number)
-    rows, days = reports.of_month(project, first), (first, _last(first))
+    rows, days = reports.of_month(project, first), (first, reports.last_of(first))
     return _csv(request, project, rows, table, about=project, name=f"{first:%Y-%m}", days=days)
 
 
@@ -90,11 +90,6 @@ def _first(year: int, number: int) -> date:
     if FIRST_YEAR <= year <= timezone.now().year and 1 <= number <= 12:
         return date(year, number, 1)
     raise NotFound(Permission.PROJECT_VIEW, "quotas.report", {"month": f"{year}-{number}"})
-
-
-def _last(first: date) -> date:
-    """The last day of the month that begins then."""
-    return (first + timedelta(days=32)).replace(day=1) - timedelta(days=1)
 
 
 def _context(rows: QuerySet[Usage], beyond: outside_queue.Part | None) -> dict[str, Any]:
