@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from django.http import StreamingHttpResponse
+from django.utils import timezone
 
 from audit.cells import prose
 
@@ -32,6 +33,11 @@ def lines(head: Iterable[Any], rows: Iterable[Iterable[Any]]) -> Iterator[str]:
     yield "\ufeff" + writer.writerow([cell(str(name)) for name in head])  # spreadsheets read UTF-8 only with the mark
     for row in rows:
         yield writer.writerow([cell(value) for value in row])
+
+
+def of_today(what: str, head: Iterable[Any], rows: Iterable[Iterable[Any]]) -> StreamingHttpResponse:
+    """A download of what there is today; the day, on the site's clock, is in its name."""
+    return response(f"bancada-{what}-{timezone.localdate():%Y-%m-%d}.csv", head, rows)
 
 
 def response(name: str, head: Iterable[Any], rows: Iterable[Iterable[Any]]) -> StreamingHttpResponse:

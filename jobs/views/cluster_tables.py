@@ -7,7 +7,6 @@ from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.http import StreamingHttpResponse
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
@@ -29,7 +28,7 @@ def nodes_csv(request: SignedInRequest) -> StreamingHttpResponse:
         _("memory (MB)"), _("memory in use (MB)"), *([_("reason")] if operates else []),
     ]  # fmt: skip
     rows = ([*_node(node), *([node.reason] if operates else [])] for node in NODES.all())
-    return tables.response(f"bancada-nodes-{timezone.localdate():%Y-%m-%d}.csv", head, rows)
+    return tables.of_today("nodes", head, rows)
 
 
 def _node(node: Node) -> list[Any]:
@@ -47,7 +46,7 @@ def queues_csv(request: SignedInRequest) -> StreamingHttpResponse:
         _("queue"), _("GPUs"), _("GPUs in use"), _("GPUs out of service"), _("waiting"), _("usual wait (seconds)"),
         _("time limit (minutes)"),
     ]  # fmt: skip
-    return tables.response(f"bancada-queues-{timezone.localdate():%Y-%m-%d}.csv", head, _queues())
+    return tables.of_today("queues", head, _queues())
 
 
 def _queues() -> Iterator[list[Any]]:

@@ -11,7 +11,6 @@ from urllib.parse import urlencode
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
@@ -120,7 +119,7 @@ def projects_csv(request: SignedInRequest) -> StreamingHttpResponse:
         _("code"), _("title"), _("organization"), _("PI"), _("members"), _("state"), _("from"), _("until"),
         _("jobs running"), _("jobs waiting"), *(tick.name for tick in ticks.of(None)),
     ]  # fmt: skip
-    return tables.response(f"bancada-projects-{timezone.localdate():%Y-%m-%d}.csv", head, _cells(asked))
+    return tables.of_today("projects", head, _cells(asked))
 
 
 def _cells(asked: rows_of.Asked) -> Iterator[list[Any]]:

@@ -8,7 +8,6 @@ from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.http import StreamingHttpResponse
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
@@ -47,7 +46,7 @@ def jobs_csv(request: SignedInRequest) -> StreamingHttpResponse:
         _("duration (seconds)"), _("nodes used"), _("exit code"), _("signal"), _("source"), "id",
     ]  # fmt: skip
     rows = chain.from_iterable(_pages(request.user, asked))
-    return tables.response(f"bancada-jobs-{timezone.localdate():%Y-%m-%d}.csv", head, map(_line, rows))
+    return tables.of_today("jobs", head, map(_line, rows))
 
 
 def _pages(user: User, asked: dict[str, Any]) -> Iterator[list[Job | others.Stranger]]:

@@ -9,7 +9,6 @@ from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods
 
@@ -58,7 +57,7 @@ def projects_csv(request: SignedInRequest) -> StreamingHttpResponse:
         for line in _lines(request)
         for row in [line["project"]]
     )
-    return tables.response(f"bancada-my-projects-{timezone.localdate():%Y-%m-%d}.csv", head, rows)
+    return tables.of_today("my-projects", head, rows)
 
 
 def _manages(request: SignedInRequest) -> bool:

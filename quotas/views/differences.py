@@ -12,7 +12,6 @@ from django.core.exceptions import ValidationError
 from django.db.models import F
 from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_POST
@@ -96,7 +95,7 @@ def dry_run_csv(request: SignedInRequest) -> StreamingHttpResponse:
     operator(request)
     trail.record(Action.REPORT_READ, by=request.user, table="dry run")
     head = [_("project"), _("cause"), _("what happens"), _("step"), _("queues"), _("limit"), _("before"), _("after")]
-    return tables.response(f"bancada-dry-run-{timezone.localdate():%Y-%m-%d}.csv", head, _step_cells(rehearse()))
+    return tables.of_today("dry-run", head, _step_cells(rehearse()))
 
 
 def _step_cells(rows: Sequence[Rehearsal]) -> Iterator[list[Any]]:
@@ -136,8 +135,7 @@ def differences_csv(request: SignedInRequest) -> StreamingHttpResponse:
     operator(request)
     trail.record(Action.REPORT_READ, by=request.user, table="differences")
     head = [_("project"), _("state in Slurm"), _("what"), _("queues"), _("limit"), _("portal"), _("Slurm"), _("reason")]
-    name = f"bancada-differences-{timezone.localdate():%Y-%m-%d}.csv"
-    return tables.response(name, head, _cells(lines(troubled())))
+    return tables.of_today("differences", head, _cells(lines(troubled())))
 
 
 def _cells(found: Sequence[Line]) -> Iterator[list[Any]]:

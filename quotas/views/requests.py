@@ -12,7 +12,6 @@ from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -134,7 +133,7 @@ def requests_csv(request: SignedInRequest) -> StreamingHttpResponse:
         _("answer"),
     ]  # fmt: skip
     rows = itertools.chain(map(_project_cells, _all(ProjectRequest)), map(_allocation_cells, _all(AllocationRequest)))
-    return tables.response(f"bancada-requests-{timezone.localdate():%Y-%m-%d}.csv", head, rows)
+    return tables.of_today("requests", head, rows)
 
 
 def _all(model: Any) -> Iterator[Any]:
