@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from django.core.exceptions import ValidationError
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from ninja import Router, Status
@@ -46,9 +47,7 @@ def listed(request: HttpRequest, code: str) -> list[dict[str, Any]]:
 def mine(request: HttpRequest) -> list[dict[str, Any]]:
     """What the caller asked for, of projects whose requests they may still read, the newest first; 200 at most."""
     rows = AllocationRequest.objects.filter(asked_by=me(request)).order_by("-asked_at")
-    known = gate.allowing(rows.select_related("project", "allocation", "asked_by", "decided_by"), request.user,
-                          Permission.TRAIL_READ)  # fmt: skip
-    return [request_out(row) | {"project": row.project.code} for row in known[:MOST]]
+    return _out(gate.allowing(rows, request.user, Permission.TRAIL_READ))
 
 
 @own.get("/allocations/open", response=list[OwnRequestOut], operation_id="open_allocation_requests")
@@ -56,9 +55,12 @@ def waiting(request: HttpRequest) -> list[dict[str, Any]]:
     """Every request for an allocation that waits for a decision, the oldest first; cluster administrators only."""
     if not gate.site_can(request.user, Permission.PROJECT_MANAGE):
         raise Refused(Permission.PROJECT_MANAGE, "quotas.allocationrequest", {})
-    rows = AllocationRequest.objects.filter(state=RequestState.OPEN).order_by("asked_at")
-    known = rows.select_related("project", "allocation", "asked_by", "decided_by")
-    return [request_out(row) | {"project": row.project.code} for row in known[:MOST]]
+    return _out(AllocationRequest.objects.filter(state=RequestState.OPEN).order_by("asked_at"))
+
+
+def _out(rows: QuerySet[AllocationRequest]) -> list[dict[str, Any]]:
+    known = rows.select_related("project", "allocation", "asked_by", "decided_by")[:MOST]
+    return [request_out(row) | {"project": row.project.code} for row in known]
 
 
 @router.post("/{code}/allocation-requests", response={201: RequestDetail}, operation_id="ask_allocation")

@@ -18,6 +18,7 @@ from quotas.services.applying import AT_A_TIME, without
 from quotas.services.capping import Cap
 from quotas.services.wanted import parts, wanted
 from slurm.books import Books
+from slurm.plan import Plan
 from slurm.steps import Step
 
 MOST = 5000  # projects rehearsed at once
@@ -75,18 +76,21 @@ def _pass(
     """The steps as `reconciling` takes them: with one cap, all at once where it restores, else what is ours."""
     cap = Cap(settings.REMOVALS_PER_PASS)
     if settings.RECONCILE == "restore":
-        todo = cap.plan(goal, there)
-        yield from (("steps", todo.steps), ("waiting", todo.withheld), ("shown", todo.refused))
+        yield from _named(cap.plan(goal, there))
         return
     told = [row.pk for row in projects if found[row.pk].is_ours and settings.RECONCILE != "observe"]
     goal_of, there_of = parts(goal, projects, owners), parts(there, projects, owners)
     for first in range(0, len(told), AT_A_TIME):
         some = told[first : first + AT_A_TIME]
-        todo = cap.plan(_together([goal_of[pk] for pk in some]), _together([there_of[pk] for pk in some]))
-        yield from (("steps", todo.steps), ("waiting", todo.withheld), ("shown", todo.refused))
+        yield from _named(cap.plan(_together([goal_of[pk] for pk in some]), _together([there_of[pk] for pk in some])))
     others = sorted({row.pk for row in projects} - set(told))
     todo = Cap().plan(_together([goal_of[pk] for pk in others]), _together([there_of[pk] for pk in others]))
     yield "shown", (*todo.steps, *todo.refused)
+
+
+def _named(todo: Plan) -> Iterator[tuple[str, Sequence[Step]]]:
+    """By the field of Rehearsal they go into."""
+    yield from (("steps", todo.steps), ("waiting", todo.withheld), ("shown", todo.refused))
 
 
 def _sorted_out(projects: Sequence[Any], goal: Books, owners: Mapping[str, int]) -> dict[int, Rehearsal]:
