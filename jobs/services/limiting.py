@@ -48,10 +48,10 @@ def of_share(job: Job, share: Share, word: str) -> tuple[list[Text], Sequence[Jo
         return [
             *_at_once(_("This person's share lets %(limit)d jobs run at once, and %(used)d do."), share, jobs)
         ], jobs
-    known = [one for one in (share.gpus_at_once, share.gpus_by_type.get(job.gpu_type)) if one is not None]
+    most = _most_gpus(share, job)
     words = _("On the queue %(queue)s this person's jobs use %(used)d of the %(limit)d GPUs of their share.")
     used = sum(row.allocated_gpus for row in jobs)
-    return [words % {"queue": job.partition, "used": used, "limit": min(known)}] if known else [], jobs
+    return [words % {"queue": job.partition, "used": used, "limit": most}] if most is not None else [], jobs
 
 
 def of_allocation(job: Job, allocation: Allocation, word: str) -> tuple[list[Text], Sequence[Job]]:
@@ -87,15 +87,21 @@ def _in_the_way(row: Allocation | Share, job: Job, others: JobQuerySet) -> Itera
             words = _("This person's share is %(limit)d jobs queued and running, and they have %(used)d: %(who)s.")
         who = refusing.named(under_way.most_common(refusing.SHOWN))
         yield words % {"limit": row.jobs_submitted, "used": under_way.total(), "who": who}
-    known = [one for one in (row.gpus_at_once, row.gpus_by_type.get(job.gpu_type)) if one is not None]
-    if known and job.total_gpus > min(known):
+    most = _most_gpus(row, job)
+    if most is not None and job.total_gpus > most:
         words = _("It asks for %(asked)d GPUs; at most %(limit)d at once are given.")
-        yield words % {"asked": job.total_gpus, "limit": min(known)}
+        yield words % {"asked": job.total_gpus, "limit": most}
     if row.longest_minutes is not None and (job.time_limit_minutes or 0) > row.longest_minutes:
         yield from _longest(row, job)
     if row.gpu_minutes is not None or row.gpu_minutes_by_type:
         share = row if isinstance(row, Share) else None
         yield from _hours(share.allocation if share else row, share, job)  # type: ignore[arg-type]
+
+
+def _most_gpus(row: Allocation | Share, job: Job) -> int | None:
+    """At once, of its type; None where neither all nor those are limited."""
+    known = (row.gpus_at_once, row.gpus_by_type.get(job.gpu_type))
+    return min((one for one in known if one is not None), default=None)
 
 
 def _at_once(words: str, row: Allocation | Share, jobs: Sequence[Job]) -> Iterator[Text]:
