@@ -2,7 +2,7 @@
 
 Whoever is killed between an act and its event leaves what was committed before the transaction that holds the event was
 opened. So at each event that a service writes, wherever a test makes it, nothing may have been written since the
-service was called and before that transaction began. `tests/matrix/test_one_fate.py` really kills, at the doors.
+service was called and before that transaction began. `tests/matrix/test_killed.py` really kills.
 """
 
 from __future__ import annotations

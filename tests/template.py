@@ -30,6 +30,13 @@ def use(wanted: dict[str, Any], *, anew: bool) -> None:
     connection.settings_dict["TEST"].update(wanted)
 
 
+def copy(name: str) -> None:
+    """A database of this name with all migrations and nothing else, in the place of an older one."""
+    with _alone() as cursor:
+        cursor.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+        cursor.execute(f"CREATE DATABASE {name} TEMPLATE {_template(cursor)}")
+
+
 def _template(cursor: Any) -> str:
     """The name of the one with today's migrations, made where it is missing."""
     made, name = _templates(cursor), PREFIX + _digest()

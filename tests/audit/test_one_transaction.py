@@ -1,6 +1,6 @@
 """Act and event share one transaction, wherever services write the trail: read from the code, call by call.
 
-`tests/matrix/test_one_fate.py` kills every door that changes something at each of its events. What workers do has no
+`tests/matrix/test_one_fate.py` stops every door that changes something at each of its events. What workers do has no
 door; here each call that writes an event must lie within `atomic`, itself or at every place it is called from.
 """
 

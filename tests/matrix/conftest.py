@@ -36,18 +36,23 @@ class Outputs:
         return contextlib.nullcontext((self.read(ticket, "", 0, 0), iter([ticket.encode()])))
 
 
+def stand_in(world: World, patch: pytest.MonkeyPatch) -> None:
+    """In the place of what is beside the portal."""
+    patch.setattr(reading, "reader", Outputs)
+    patch.setattr(passes, "door", FakeDoor)
+    patch.setattr(lookup, "search", lambda _words: [])
+    patch.setattr(admission, "person_by_id", lambda _key: world.newcomer)
+    patch.setattr(pace, "check", lambda by: None)
+    patch.setattr(readiness, "look_at_all", lambda _checks: {})
+
+
 @pytest.fixture(scope="package")
 def world(django_db_setup: None, django_db_blocker: Any) -> Iterator[World]:
     """All in one transaction, as the role of the web process, and never kept."""
     patch = pytest.MonkeyPatch()
     with django_db_blocker.unblock(), transaction.atomic():
         made = World()
-        patch.setattr(reading, "reader", Outputs)
-        patch.setattr(passes, "door", FakeDoor)
-        patch.setattr(lookup, "search", lambda _words: [])
-        patch.setattr(admission, "person_by_id", lambda _key: made.newcomer)
-        patch.setattr(pace, "check", lambda by: None)
-        patch.setattr(readiness, "look_at_all", lambda _checks: {})
+        stand_in(made, patch)
         with connection.cursor() as cursor:
             cursor.execute("SET ROLE web")
         yield made

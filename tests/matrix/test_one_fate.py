@@ -1,4 +1,7 @@
-"""Killed between an act and its event, nothing is left: tried at every door that changes something, at each event of it."""
+"""Stopped between an act and its event, nothing is left: tried at every door that changes something, at each event of it.
+
+Quickly, in one process; `test_killed.py` kills processes.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,11 @@ from django.db import connection, transaction
 from audit import trail
 from tests.matrix.asking import Call, _enter, _send, call_for
 from tests.matrix.expect import ASKS_TO_SIGN_IN, OWN, ROLES, expected
+from tests.matrix.killing import PASSING
 from tests.matrix.people import World
 from tests.matrix.rules import ANYBODY, API, PAGES, Kind, Rule
 
 pytestmark = pytest.mark.django_db
-# what changes by being called, whatever comes of it
-PASSING = {"django_session", "axes_accesslog", "axes_accessattempt"}
 MOST = 12  # events of one call
 ACTS = [rule for rule in (*PAGES, *API) if rule.method != "GET" and rule.ok in (200, 201, 202, 204, 302)]
 # they change what is one's own and nobody else's business; of a verification the event comes with its result

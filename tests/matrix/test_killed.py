@@ -1,0 +1,117 @@
+"""Killed by SIGKILL around its event, an act leaves nothing; let through, it leaves both: tried for real at every audited act.
+
+Each act is done by a process of its own, with a connection of its own, in a database where the world stands committed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from django.db import connection, transaction
+
+from accounts.services import issue_token
+from audit import trail
+from audit.actions import Action
+from portal.management.commands.setup_roles import create_roles, grant
+from tests import template
+from tests.matrix.asking import _enter, _send, call_for
+from tests.matrix.conftest import stand_in
+from tests.matrix.expect import OWN
+from tests.matrix.killing import Act, Moment, act_in, drop, fingerprint, inside, make
+from tests.matrix.people import World
+from tests.matrix.rules import Rule
+from tests.matrix.test_one_fate import ACTS, INTENT_FIRST, TRAIL, whoever_may
+from tests.matrix.told import EVENTS
+
+pytestmark = pytest.mark.django_db
+
+
+class Stage:
+    """The world, committed in one database, and a copy of it where acts are done."""
+
+    def __init__(self) -> None:
+        name = connection.settings_dict["NAME"]
+        self.kept, self.name = f"{name}_kept", f"{name}_killed"
+        template.copy(self.kept)
+        with inside(self.kept):
+            create_roles()
+            grant()
+            with transaction.atomic():
+                self.world = World()
+        self.restore()
+        self.before = fingerprint(self.name)
+
+    def restore(self) -> None:
+        make(self.name, self.kept)
+
+    def changed(self) -> set[str]:
+        """The tables that are not as they were."""
+        after = fingerprint(self.name)
+        return {table for table in self.before if self.before[table] != after[table]}
+
+    def drop(self) -> None:
+        drop(self.name)
+        drop(self.kept)
+
+
+@pytest.fixture(scope="module")
+def stage(django_db_setup: None, django_db_blocker: Any) -> Iterator[Stage]:
+    patched = pytest.MonkeyPatch()
+    with django_db_blocker.unblock():
+        made = Stage()
+        stand_in(made.world, patched)
+        yield made
+        made.drop()
+    patched.undo()
+
+
+def at_the_door(world: World, rule: Rule) -> Act:
+    """Somebody for whom it succeeds does it."""
+    person = whoever_may(rule)
+    call = call_for(world, rule, person, OWN)
+    return lambda: _send(call, _enter(world, rule.kind, person)).status
+
+
+@pytest.mark.parametrize("rule", ACTS, ids=str)
+def test_a_door_leaves_act_and_event_or_neither(stage: Stage, rule: Rule) -> None:
+    act = at_the_door(stage.world, rule)
+    through = act_in(stage.name, act)
+    changed = stage.changed()
+    if changed:
+        stage.restore()
+    assert through.status == rule.ok
+    assert " ".join(through.events) == EVENTS.get(str(rule), "")
+    assert not changed or not through.events or changed >= {"audit_auditevent"}
+    if through.events:
+        _killed(stage, act, len(through.events), is_intent_first=any(start in str(rule) for start in INTENT_FIRST))
+
+
+def _killed(stage: Stage, act: Act, events: int, *, is_intent_first: bool = False) -> None:
+    """At each of its moments nothing stays, but for an intent that stands before what shares no transaction with it."""
+    moments = [(Moment.FIRST, 1)]
+    moments += [(moment, number) for number in range(1, events + 1) for moment in (Moment.EVENT, Moment.COMMIT)]
+    for moment, number in moments:
+        assert act_in(stage.name, act, moment, number).killed
+        changed = stage.changed()
+        if is_intent_first and number > 1:
+            changed, there = changed - TRAIL, changed
+            if there:
+                stage.restore()
+        assert changed == set(), f"killed {moment} {number}, and {changed} had changed"
+
+
+def test_a_service_that_commits_before_its_event_would_be_found(stage: Stage) -> None:
+    user = stage.world.users["researcher"]
+
+    def act() -> int:
+        with patch.object(trail, "record"):
+            issue_token(user=user, name="x", scopes=["read"], days=1, by=user)
+        trail.record(Action.TOKEN_ISSUED, by=user)
+        return 0
+
+    assert act_in(stage.name, act, Moment.EVENT).killed
+    assert stage.changed() - TRAIL == {"accounts_apitoken"}
+    stage.restore()
