@@ -59,6 +59,15 @@ def calls() -> dict[str, list[tuple[Where, bool]]]:
     return found
 
 
+@cache
+def named() -> dict[str, list[tuple[str, Where, bool]]]:
+    """The same by the last part of the name: (the name as it is written, who calls it, whether within a transaction)."""
+    found: dict[str, list[tuple[str, Where, bool]]] = defaultdict(list)
+    for name, callers in calls().items():
+        found[name.rpartition(".")[2]] += [(name, *one) for one in callers]
+    return found
+
+
 def _calls_in(body: list[ast.stmt], within: bool) -> list[tuple[str, bool]]:
     """Every name that is called or handed on, with whether a `with transaction.atomic()` is around it."""
     found = []
@@ -87,7 +96,7 @@ def covered(where: Where, seen: frozenset[Where] = frozenset()) -> bool:
     """Whether every way to this function leads through a transaction."""
     if where in seen or _is_atomic(functions()[where]):
         return True
-    callers = [one for name, found in calls().items() for one in found if _means(name, one[0], where)]
+    callers = [(by, within) for name, by, within in named().get(where[1], []) if _means(name, by, where)]
     return bool(callers) and all(within or covered(by, seen | {where}) for by, within in callers)
 
 
@@ -105,8 +114,14 @@ def _means(name: str, by: Where, where: Where) -> bool:
 
 def _imports(path: str, name: str, where: str) -> bool:
     """Whether a file imports this name from that file, or from a package around it; another's namesake is another."""
-    found = re.findall(rf"from ([\w.]+) import [^\n]*\b{name}\b", (ROOT / path).read_text())
+    found = (module for module, names in _lines(path) if re.search(rf"\b{name}\b", names))
     return any(where.startswith(module.replace(".", "/")) for module in found)
+
+
+@cache
+def _lines(path: str) -> list[tuple[str, str]]:
+    """(module, what stands behind `import`) of each line."""
+    return re.findall(r"from ([\w.]+) import ([^\n]*)", (ROOT / path).read_text())
 
 
 def writers() -> list[tuple[Where, bool]]:
