@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, cast
 
 from django.http import HttpRequest
+from django.utils.translation import gettext as _
 from ninja import Field, Router, Schema, Status
 from ninja.errors import HttpError
 
@@ -15,6 +16,7 @@ from access.typed import Text
 from accounts.models import User
 from jobs.models import DictionaryVersion
 from jobs.services.importing import Entry, dictionary, read_script
+from jobs.services.importing.findings import Finding
 from jobs.services.importing.replacing import KINDS
 from jobs.specs import LONGEST_SCRIPT, BadSpec
 from projects.models import Project
@@ -38,11 +40,17 @@ class FindingOut(Schema):
     """What became of a line; `line` 0 is the file as a whole, `key` names a replacement that can be undone."""
 
     line: int
+    place: str = Field(description="The line in the words of `said`'s language; empty for the file as a whole.")
     text: str
     became: Literal["mapped", "swapped", "replaced", "kept", "question", "refused"]
     said: str
     field: str
     key: str
+
+    @staticmethod
+    def resolve_place(one: Finding) -> str:
+        """The word stands beside a sentence, so that it is in the same language."""
+        return _("line %(n)d") % {"n": one.line} if one.line else ""
 
 
 class ScriptRead(Schema):

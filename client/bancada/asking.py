@@ -30,7 +30,7 @@ def request(portal: Portal, options: argparse.Namespace, say: Callable[[str], ob
     given = {field: getattr(options, field) for field in _FIELDS if getattr(options, field) is not None}
     for one in read["findings"]:
         if one["said"]:
-            say(f"line {one['line']}: {show.plain(one['text'])}: {show.plain(one['said'])}")
+            say(": ".join(show.plain(one[name]) for name in ("place", "text", "said") if one.get(name)))
     left = [one for one in read["findings"] if one["became"] in IN_THE_WAY and one["field"] not in given]
     if left:
         raise Trouble(f"{options.script}: nothing was submitted.")

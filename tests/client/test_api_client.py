@@ -290,12 +290,17 @@ def test_a_report_stands_beside_earlier_jobs_of_the_name() -> None:
     assert list(show._beside(None)) == list(show._beside({"advice": []})) == []
 
 
-def test_a_file_with_a_line_that_is_refused_submits_nothing(world: World, run: Any, tmp_path: Path) -> None:
+def test_a_file_with_a_line_that_is_refused_submits_nothing(
+    world: World, run: Any, tmp_path: Path, capfdbinary: Any
+) -> None:
     before = Job.objects.count()
     path = tmp_path / "old.sh"
     path.write_text("#!/bin/bash\n#SBATCH -p gpu\n#SBATCH --uid=0\ntrue\n")
     status, out, err = run("submit", str(path), "-p", "aurora")
     assert (status, out) == (1, "") and "line 3: --uid=0: A job runs as who asks for it." in err
+    portuguese = api.Portal(URL, issue(world.owner), language="pt-BR", transport=httpx.WSGITransport(app=application))
+    assert cli.main(("submit", str(path), "-p", "aurora"), portuguese) == 1
+    assert "linha 3: --uid=0: Um job roda em nome de quem o pede." in capfdbinary.readouterr().err.decode()
     path.write_text("#!/bin/bash\n#SBATCH -p elsewhere\ntrue\n")
     assert run("submit", str(path), "-p", "aurora")[0] == 1
     assert Job.objects.count() == before

@@ -144,6 +144,10 @@ def test_the_api_reads_a_script_and_keeps_nothing(bench: Bench, words: None) -> 
     assert {one["key"] for one in found["findings"] if one["key"]} == {"gres:v100", "module:cuda/10", "account:old"}
     made = caller.post("/jobs", found["fields"])
     assert made.status_code == 201 and not Draft.objects.exists()
+    places = {one["line"]: one["place"] for one in found["findings"]}
+    assert places == {number: f"line {number}" if number else "" for number in places} and 2 in places
+    spoken = caller.post("/jobs/import", asked, Accept_Language="pt-BR").json()["findings"]
+    assert {one["place"] for one in spoken if one["line"]} == {f"linha {number}" for number in places if number}
     bad = caller.post("/jobs/import", asked | {"script": BAD}).json()
     assert bad["state"] == "refused"
     assert [one["line"] for one in bad["findings"] if one["became"] == "refused"] == [2]
