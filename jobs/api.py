@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, cast
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
 from ninja import Field, Header, Query, Router, Schema, Status
 
 from access import gate
@@ -66,6 +67,8 @@ def jobs(request: HttpRequest, filters: Query[Filters]) -> dict[str, Any]:
         rows = rows.filter(owner=_person(request))
     if filters.state:
         rows = rows.filter(phase__in=OPEN) if filters.state == "open" else rows.filter(state=filters.state)
+    if filters.text and not finding.is_sought(filters.text):
+        raise BadSpec({"text": [_("Search for at least one letter or digit.")]})
     wanted = {name: getattr(filters, name) for name in ("owner", "gpu_type", "text", "since", "until")}
     rows = finding.narrowed(rows, **wanted)
     found = list(cast(Any, rows).before(filters.cursor)[: filters.limit + 1])

@@ -19,6 +19,7 @@ from jobs.models import Job
 from projects.models import Membership
 
 SEVERAL = 12  # projects that a list names one by one
+_SOUGHT = re.compile(r"[^\W_]")
 _INDEXED = re.compile(r"[^\W_]{3}")  # what an index of groups of three letters can find anywhere in a text
 
 
@@ -30,6 +31,11 @@ def first_of(day: date) -> UUID:
 def after(day: date) -> UUID:
     """The lowest of the next day's; behind all of them where there is no next day."""
     return first_of(day + timedelta(days=1)) if day < date.max else UUID(int=2**128 - 1)
+
+
+def is_sought(text: str) -> bool:
+    """Whether a text holds a letter or a digit. An index knows no other sign: without one every job is looked at."""
+    return _SOUGHT.search(text) is not None
 
 
 def saying(text: str) -> Q:

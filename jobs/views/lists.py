@@ -55,6 +55,7 @@ def jobs(request: SignedInRequest) -> HttpResponse:
         "acts": offered(request.user),
         "moves": not asked["before"] and any(row.is_open for row in rows),
         "narrowed": any(asked[name] for name in MORE),
+        "only_signs": bool(asked["q"]) and not finding.is_sought(asked["q"]),
         "views": list(SavedView.objects.filter(user=request.user)[: SavedView.MOST]),
     }
     return render(request, "jobs/_table.html" if request.htmx else "jobs/list.html", context)
@@ -159,7 +160,7 @@ def _narrowed(under_way: bool, archived: bool, **values: Any) -> JobQuerySet:
     if within := [value for name, value in values.items() if name.startswith("in_")]:
         rows = rows.filter(project__in=within)
     if "text" in values:
-        rows = rows.filter(finding.saying(values["text"]))
+        rows = rows.filter(finding.saying(values["text"])) if finding.is_sought(values["text"]) else rows.none()
     if "project" in values:
         project = Project.objects.filter(code=values["project"]).values("pk")[:1]
         rows = rows.filter(project=Subquery(project))  # as one value, so that the rows come by their index

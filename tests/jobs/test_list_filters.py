@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from urllib.parse import urlencode
 
 import pytest
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from access.roles import Role, SiteRole
 from jobs.models import Job, SavedView
 from jobs.services import acts, finding
 from jobs.states import Phase, State
+from tests.api import caller
 from tests.factories import make_member, make_project, make_user
 from tests.jobs.conftest import Bench
 from tests.pages import signed_in
@@ -58,7 +61,21 @@ def test_by_the_name_people_gave_and_by_their_note(bench: Bench, jobs: list[Job]
     assert ">Baseline A</a>" in page and ">beta</a>" not in page
     for text in ("alpha", "THE PAPER", "50%25"):
         assert "Baseline A" in signed_in(bench.user).get(f"/jobs/?q={text}", headers=EN).content.decode(), text
-    assert shown(bench, "q=%25") == set()
+
+
+@pytest.mark.parametrize("text", ["%", "--", "★", "_._", " - "])
+def test_signs_alone_are_not_searched_for_and_that_is_said(bench: Bench, jobs: list[Job], text: str) -> None:
+    """No index knows them: among a million jobs each would be looked at."""
+    acts.label(job=jobs[0], by=bench.user, alias=f"a {text} b", note="")
+    client, query = signed_in(bench.user), urlencode({"q": text})
+    with CaptureQueriesContext(connection) as asked:
+        page = client.get(f"/jobs/?{query}", headers=EN)
+    assert "Search for at least one letter or digit" in page.text and 'name="job"' not in page.text
+    assert not [one["sql"] for one in asked if "LIKE" in one["sql"]]
+    assert len(list(client.get(f"/jobs/list.csv?{query}").streaming_content)) == 1
+    refused = caller(bench.user).get(f"/jobs?{urlencode({'text': text})}")
+    assert refused.status_code == 422 and "letter or digit" in refused.json()["errors"]["text"][0]
+    assert "a " in client.get(f"/jobs/?{urlencode({'q': f'a {text}'})}", headers=EN).text
 
 
 def test_a_number_is_slurms_or_in_a_name_and_a_login_is_its_persons(bench: Bench, jobs: list[Job]) -> None:
