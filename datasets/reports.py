@@ -1,4 +1,4 @@
-"""Tables to take away: uses of datasets, the register of processing (LGPD art. 37), the register of incidents."""
+"""Tables to take away: datasets and their uses, the register of processing (LGPD art. 37), that of incidents."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from access.permissions import Permission
 from accounts.models import User
 from audit import trail
 from audit.actions import Action
-from datasets.models import PERSONAL, Dataset, DatasetState, Purpose, SecurityIncident
+from datasets.models import PERSONAL, Dataset, DatasetState, DatasetVersion, Grant, Purpose, SecurityIncident
 from projects import tables
 
 
@@ -44,6 +44,56 @@ def _uses(rows: QuerySet[Any]) -> Iterator[list[Any]]:
             use.job_name, use.get_purpose_display(), use.get_access_display(), _time(use.declared_at),
             _time(use.started_at), _time(use.ended_at),
         ]  # fmt: skip
+
+
+def datasets_csv(rows: QuerySet[Any], *, by: User) -> StreamingHttpResponse:
+    """Datasets a person may see or find, with whether they may use them; that somebody took it is recorded."""
+    trail.record(Action.DATASETS_EXPORTED, by=by, table="datasets", count=rows.count())
+    head = [_("code"), _("name"), _("class"), _("project"), _("data steward"), _("state"), _("you may use it")]
+    return tables.of_today("datasets", head, map(_dataset, rows.iterator(chunk_size=2000)))
+
+
+def _dataset(row: Any) -> list[Any]:
+    return [
+        row.code, row.name, row.get_classification_display(), row.project.code, row.steward.name,
+        row.get_state_display(), _("yes") if row.is_permitted else _("no"),
+    ]  # fmt: skip
+
+
+def permissions_csv(rows: Iterable[Grant], *, by: User, one: Dataset) -> StreamingHttpResponse:
+    """Permissions to use a dataset, for what and how long; that somebody took it is recorded."""
+    given = list(rows)
+    trail.record(Action.DATASETS_EXPORTED, by=by, about=one, project=one.project, table="permissions", count=len(given))
+    head = [
+        _("project"), _("login"), _("purpose"), _("access"), _("from"), _("until"), _("in force"), _("revoked"),
+        _("why"),
+    ]  # fmt: skip
+    return tables.response(f"bancada-permissions-{one.code}.csv", head, map(_permission, given))
+
+
+def _permission(row: Grant) -> list[Any]:
+    return [
+        row.project.code if row.project else "", row.user.username if row.user else "", row.get_purpose_display(),
+        row.get_access_display(), row.starts_on.isoformat(), row.ends_on.isoformat(),
+        _("yes") if row.is_in_force else _("no"), _time(row.revoked_at), row.revoked_why,
+    ]  # fmt: skip
+
+
+def versions_csv(rows: Iterable[DatasetVersion], *, by: User, one: Dataset) -> StreamingHttpResponse:
+    """The versions of a dataset with their manifests; that somebody took it is recorded."""
+    known = list(rows)
+    trail.record(Action.DATASETS_EXPORTED, by=by, about=one, project=one.project, table="versions", count=len(known))
+    head = [
+        _("version"), _("path"), _("files"), _("size (bytes)"), "sha256", _("registered"), _("note"), _("withdrawn"),
+    ]  # fmt: skip
+    return tables.response(f"bancada-versions-{one.code}.csv", head, map(_version, known))
+
+
+def _version(row: DatasetVersion) -> list[Any]:
+    return [
+        row.label, row.path, row.files, row.size, row.manifest_digest, _time(row.created_at), row.note,
+        _time(row.withdrawn_at),
+    ]  # fmt: skip
 
 
 def processing(user: User) -> list[Any]:

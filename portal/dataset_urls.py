@@ -12,6 +12,8 @@ DATASETS = [
     path("", lists.datasets, name="list"),
     path(ONE, one.detail, name="detail"),
     path(f"{ONE}/uses.csv", one.uses_csv, name="uses_csv"),
+    path(f"{ONE}/permissions.csv", one.permissions_csv, name="permissions_csv"),
+    path(f"{ONE}/versions.csv", one.versions_csv, name="versions_csv"),
     path(f"{ONE}/edit", writing.edit, name="edit"),
     path(f"{ONE}/approve", one.approve, name="approve"),
     path(f"{ONE}/retire", one.retire, name="retire"),
@@ -28,6 +30,7 @@ DATASETS = [
     path(f"{ONE}/permissions/<uuid:pk>/revoke", permissions.revoke, name="revoke"),
 ]
 BESIDE = [
+    path("datasets.csv", lists.datasets_csv, name="csv"),
     path("waiting", lists.waiting, name="waiting"),
     path("stewardship", lists.stewardship, name="stewardship"),
     path("processing", lists.processing, name="processing"),

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_GET
 from access import gate
 from access.permissions import Permission
 from accounts.http import SignedInRequest
+from accounts.models import User
 from datasets import reports
 from datasets.models import Agreement, Dataset, DatasetUse, Grant, GrantRequest
 from projects.models import Membership, Project, RequestState
@@ -25,18 +26,34 @@ MOST = 200
 @require_GET
 def datasets(request: SignedInRequest) -> HttpResponse:
     """What the person may see, or find and ask for."""
-    me, q = request.user, request.GET.get("q", "").replace("\x00", "")[:64]
+    context = {
+        "rows": found(request.user, _q(request))[:MOST], "q": _q(request),
+        "can_report": gate.site_can(request.user, Permission.INCIDENT_VIEW),
+    }  # fmt: skip
+    return render(request, "datasets/list.html", context)
+
+
+@login_required
+@require_GET
+def datasets_csv(request: SignedInRequest) -> StreamingHttpResponse:
+    """The same as a table, all of it; that somebody took it is recorded."""
+    return reports.datasets_csv(found(request.user, _q(request)), by=request.user)
+
+
+def _q(request: SignedInRequest) -> str:
+    return request.GET.get("q", "").replace("\x00", "")[:64]
+
+
+def found(me: User, q: str) -> QuerySet[Any]:
+    """What the person may see or find, by these words; with `may_view` and `is_permitted`."""
     rows = gate.allowing(Dataset.objects.select_related("project", "steward"), me, Permission.DATASET_FIND)
     if q:
         rows = rows.filter(Q(name__icontains=q) | Q(code__icontains=q) | Q(description__icontains=q))
     mine = Membership.objects.active().filter(user=me).values("project")
     own = Dataset.objects.filter(pk=OuterRef("pk"))
     permitted = Grant.objects.in_force().filter(Q(project__in=mine) | Q(user=me), dataset=OuterRef("pk"))
-    found = rows.annotate(
-        may_view=Exists(gate.allowing(own, me, Permission.DATASET_VIEW)), is_permitted=Exists(permitted)
-    )
-    context = {"rows": list(found[:MOST]), "q": q, "can_report": gate.site_can(me, Permission.INCIDENT_VIEW)}
-    return render(request, "datasets/list.html", context)
+    may_view = Exists(gate.allowing(own, me, Permission.DATASET_VIEW))
+    return rows.annotate(may_view=may_view, is_permitted=Exists(permitted))
 
 
 @login_required
@@ -87,10 +104,10 @@ def of_project(request: SignedInRequest, code: str) -> HttpResponse:
     project = gate.fetch(Project.objects.all(), request.user, Permission.PROJECT_VIEW, code=code)
     rows = Dataset.objects.filter(Q(project=project) | Q(pk__in=_used_in(project))).order_by("name").distinct()
     until = Grant.objects.in_force().filter(project=project, dataset=OuterRef("pk")).order_by("-ends_on")
-    found = list(rows.annotate(until=Subquery(until.values("ends_on")[:1]))[:MOST])
+    shown = list(rows.annotate(until=Subquery(until.values("ends_on")[:1]))[:MOST])
     may_lead = gate.can(project, request.user, Permission.PROJECT_LEAD)
     agreements = list(Agreement.objects.filter(project=project)[:20])
-    context = {"project": project, "rows": found, "may_lead": may_lead, "agreements": agreements}
+    context = {"project": project, "rows": shown, "may_lead": may_lead, "agreements": agreements}
     return render(request, "datasets/_of_project.html", context)
 
 

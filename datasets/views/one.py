@@ -95,6 +95,23 @@ def uses_csv(request: SignedInRequest, code: str) -> StreamingHttpResponse:
 
 
 @login_required
+@require_GET
+def permissions_csv(request: SignedInRequest, code: str) -> StreamingHttpResponse:
+    """The permissions that the page shows, all of them; that somebody took them is recorded."""
+    row = fetch(request.user, Permission.DATASET_VIEW, code)
+    given = [wish.grant for wish in _asked(row, request.user) if not wish.is_open]
+    return reports.permissions_csv(given, by=request.user, one=row)
+
+
+@login_required
+@require_GET
+def versions_csv(request: SignedInRequest, code: str) -> StreamingHttpResponse:
+    """The states of the data; that somebody took them is recorded."""
+    row = fetch(request.user, Permission.DATASET_VIEW, code)
+    return reports.versions_csv(row.versions.all(), by=request.user, one=row)
+
+
+@login_required
 @require_POST
 def approve(request: SignedInRequest, code: str) -> HttpResponse:
     """Open it for requests."""

@@ -1,4 +1,4 @@
-"""The cluster page's tables of nodes and of queues as CSV."""
+"""The tables of the cluster's pages as CSV: nodes, queues, a node's GPUs, who used GPUs outside the queue."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from typing import Any
 from django.contrib.auth.decorators import login_required
 from django.http import StreamingHttpResponse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_GET, require_safe
 
 from access import gate
 from access.permissions import Permission
 from accounts.http import SignedInRequest
-from cluster.models import Node
+from audit import trail
+from audit.actions import Action
+from cluster.models import Gpu, Node
 from jobs.views.cluster import NODES, queues
+from jobs.views.operating import only_operators, outside_use, the_node
 from projects import tables
 
 
@@ -53,3 +56,35 @@ def _queues() -> Iterator[list[Any]]:
     for one in queues(NODES.all()):
         wait = None if one.wait is None else round(one.wait.total_seconds())
         yield [one.row.name, one.gpus, one.taken, one.out, one.waiting, wait, one.row.max_time_minutes]
+
+
+@login_required
+@require_safe
+def gpus_csv(request: SignedInRequest, name: str) -> StreamingHttpResponse:
+    """What was last read of each GPU of a node."""
+    node = the_node(name)
+    head = [
+        "GPU", _("GPU type"), _("state"), _("use (%)"), _("memory (MiB)"), _("memory there is (MiB)"), _("power (W)"),
+        _("temperature (°C)"), _("faults"), _("slowed by"), _("read at"),
+    ]  # fmt: skip
+    rows = Gpu.objects.filter(cluster=node.cluster, node_name=node.name)
+    return tables.of_today(f"{node.name}-gpus", head, map(_gpu, rows))
+
+
+def _gpu(row: Gpu) -> list[Any]:
+    return [
+        row.index, row.model, row.state, row.utilization, row.memory_mib, row.memory_total_mib, row.power_watts,
+        row.temperature, "; ".join(row.faults), "; ".join(row.throttled), row.seen_at.isoformat(timespec="seconds"),
+    ]  # fmt: skip
+
+
+@login_required
+@require_GET
+def outside_csv(request: SignedInRequest) -> StreamingHttpResponse:
+    """Who used GPUs outside the queue in the last thirty days; that an administrator took it is recorded."""
+    only_operators(request)
+    found = outside_use()
+    trail.record(Action.REPORT_READ, by=request.user, table="outside")
+    people, uses = found["people"], found["outside"]
+    rows = ([one.uid, people.get(one.uid), "; ".join(one.nodes), round(one.hours, 2)] for one in uses)
+    return tables.of_today("outside-the-queue", [_("user number"), _("login"), _("nodes"), _("GPU-hours")], rows)

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from access import gate
 from access.permissions import Permission
 from accounts.http import SignedInRequest
-from jobs.curves import BadPattern
+from audit import trail
+from audit.actions import Action
+from jobs.curves import BadPattern, Curves
 from jobs.models import Job
 from jobs.services import metrics, reading
+from projects import tables
 from projects.models import Project
 
 EXAMPLE = "epoch {epoch} loss {loss}"
@@ -50,6 +54,30 @@ def together(request: SignedInRequest) -> HttpResponse:
     return render(request, "jobs/_curves.html", _context(request, jobs))
 
 
+@login_required
+@require_GET
+def csv(request: SignedInRequest, pk: UUID) -> HttpResponse | StreamingHttpResponse:
+    """The points as they are drawn, with `b` those of a second job too, with `task` of one of an array; recorded."""
+    number, other = request.GET.get("task", ""), request.GET.get("b", "")
+    task = int(number) if number.isascii() and number.isdigit() and len(number) < 8 else None
+    jobs = [reading.fetch_to_take(request.user, one) for one in (pk, other) if one]
+    try:
+        found = [(job, metrics.of(job=job, by=request.user, task=task).curves) for job in jobs]
+    except reading.ReaderDown:
+        return HttpResponse(status=503, headers={"Retry-After": "2"})
+    for job in dict.fromkeys(jobs):
+        trail.record(Action.REPORT_READ, by=request.user, project=job.project, about=job, table="curves")
+    head = [_("job"), _("number"), _("value"), _("counted by"), _("at"), _("reading")]
+    return tables.response(f"bancada-{pk}-curves.csv", head, _points(found))
+
+
+def _points(found: list[tuple[Job, Curves]]) -> Iterator[list[Any]]:
+    for job, drawn in found:
+        for curve in drawn.curves.values():
+            about = [job.called, job.slurm_job_id, curve.name, drawn.counted_by]
+            yield from ([*about, point.x, point.y] for point in curve.drawn())
+
+
 def _context(request: SignedInRequest, jobs: list[Job], task: int | None = None) -> dict[str, Any]:
     """What of them is drawn; a point of an output leads to its line."""
     try:
@@ -61,7 +89,9 @@ def _context(request: SignedInRequest, jobs: list[Job], task: int | None = None)
         said["url"] = page if said["source"] == "output" else ""
     drawn = [{"job": job.called, **said} for job, said in found]
     rights = gate.rights_to(jobs[0], request.user)
+    more = f"?task={task}" if task is not None else f"?b={jobs[1].pk}" if len(jobs) > 1 else ""
     return {
+        "csv": reverse("jobs:curves_csv", args=[jobs[0].pk]) + more,
         "drawn": json.dumps(drawn), "rows": [(job, curve, said) for job, said in found for curve in said["curves"]],
         "any": any(said["curves"] for _job, said in found), "several": len(jobs) > 1,
         "example": EXAMPLE,

@@ -30,12 +30,14 @@ OUTSIDE_DAYS = timedelta(days=30)
 ENDED = 10  # windows and announcements that are over, still listed
 
 
-def _operator(request: SignedInRequest) -> None:
+def only_operators(request: SignedInRequest) -> None:
+    """Raises NotFound for everybody else."""
     if not gate.site_can(request.user, Permission.CLUSTER_OPERATE):
         raise NotFound(Permission.CLUSTER_OPERATE, "cluster.cluster", {})
 
 
-def _node(name: str) -> Node:
+def the_node(name: str) -> Node:
+    """Of the site's cluster. Raises NotFound."""
     found = Node.objects.select_related("cluster").filter(cluster__name=settings.CLUSTER_NAME, name=name).first()
     if found is None:
         raise NotFound(Permission.CLUSTER_VIEW, Node._meta.label_lower, {"name": name})
@@ -46,7 +48,7 @@ def _node(name: str) -> Node:
 @require_safe
 def node(request: SignedInRequest, name: str) -> HttpResponse:
     """One node: its GPUs, what runs on it that one may see, and for administrators what may be done with it."""
-    return render(request, "cluster/node.html", _context(request, _node(name), ReasonForm()))
+    return render(request, "cluster/node.html", _context(request, the_node(name), ReasonForm()))
 
 
 def _context(request: SignedInRequest, row: Node, form: ReasonForm) -> dict[str, Any]:
@@ -81,8 +83,8 @@ def _people(gpus: list[Gpu]) -> dict[int, str]:
 @require_POST
 def change_node(request: SignedInRequest, name: str, change: str) -> HttpResponse:
     """Drain or resume it; the jobs on it were shown beside the button."""
-    _operator(request)
-    row, form = _node(name), ReasonForm(request.POST)
+    only_operators(request)
+    row, form = the_node(name), ReasonForm(request.POST)
     if change not in Change.values:
         raise NotFound(Permission.CLUSTER_OPERATE, Node._meta.label_lower, {"change": change})
     if not form.is_valid():
@@ -103,7 +105,7 @@ def change_node(request: SignedInRequest, name: str, change: str) -> HttpRespons
 @require_GET
 def operate(request: SignedInRequest) -> HttpResponse:
     """Windows and announcements: those in force, the last ones, and forms for new ones."""
-    _operator(request)
+    only_operators(request)
     return _desk(request, *_forms(request))
 
 
@@ -121,13 +123,13 @@ def _desk(request: SignedInRequest, window: WindowForm, announcement: Announceme
     context = {
         "windows": Maintenance.objects.order_by("-starts_at")[:ENDED], "now": timezone.now(),
         "announcements": Announcement.objects.order_by("-starts_at")[:ENDED],
-        "window_form": window, "announcement_form": announcement, **_outside(),
+        "window_form": window, "announcement_form": announcement, **outside_use(),
     }  # fmt: skip
     bad = window.errors or announcement.errors
     return render(request, "cluster/operate.html", context, status=422 if bad else 200)
 
 
-def _outside() -> dict[str, Any]:
+def outside_use() -> dict[str, Any]:
     """Who used GPUs outside the queue in the last thirty days, with the logins we know."""
     found = outside.totals(timezone.now() - OUTSIDE_DAYS)
     uids = [total.uid for total in found.people if total.uid is not None]
@@ -139,7 +141,7 @@ def _outside() -> dict[str, Any]:
 @require_POST
 def plan(request: SignedInRequest) -> HttpResponse:
     """A maintenance window as one act: Slurm's reservation, a banner, letters."""
-    _operator(request)
+    only_operators(request)
     form, other = _forms(request, "window")
     if not form.is_valid():
         return _desk(request, form, other)
@@ -157,7 +159,7 @@ def plan(request: SignedInRequest) -> HttpResponse:
 @require_POST
 def cancel_window(request: SignedInRequest, pk: int) -> HttpResponse:
     """It will not be."""
-    _operator(request)
+    only_operators(request)
     row = Maintenance.objects.select_related("cluster").filter(pk=pk).first()
     if row is None:
         raise NotFound(Permission.CLUSTER_OPERATE, Maintenance._meta.label_lower, {"pk": pk})
@@ -172,7 +174,7 @@ def cancel_window(request: SignedInRequest, pk: int) -> HttpResponse:
 @require_POST
 def announce(request: SignedInRequest) -> HttpResponse:
     """A new announcement."""
-    _operator(request)
+    only_operators(request)
     other, form = _forms(request, "news")
     if not form.is_valid():
         return _desk(request, other, form)
@@ -191,7 +193,7 @@ def _announcement(pk: int) -> Announcement:
 @require_POST
 def end_announcement(request: SignedInRequest, pk: int) -> HttpResponse:
     """Not shown any more."""
-    _operator(request)
+    only_operators(request)
     announcing.end(row=_announcement(pk), by=request.user)
     return redirect("cluster:operate")
 

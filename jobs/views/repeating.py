@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
-from django.http import HttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_safe
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_safe
 
 from access import gate
 from access.permissions import Permission
 from accounts.http import SignedInRequest
+from audit import trail
+from audit.actions import Action
 from jobs import manifest
 from jobs.models import Job
 from jobs.services import reading, recalling
+from projects import tables
 
 CANDIDATES = 30
 
@@ -29,6 +34,23 @@ def compare(request: SignedInRequest) -> HttpResponse:
         return render(request, "jobs/compare.html", {"first": first, "candidates": _candidates(request, first)})
     second = reading.fetch(request.user, other)
     return render(request, "jobs/compare.html", _context(first, second) | {"first": first, "second": second})
+
+
+@login_required
+@require_GET
+def compare_csv(request: SignedInRequest) -> StreamingHttpResponse:
+    """The facts of both, differences first; that somebody took them is recorded with each."""
+    first, second = (reading.fetch_to_take(request.user, request.GET.get(name, "")) for name in ("a", "b"))
+    for job in dict.fromkeys((first, second)):
+        trail.record(Action.REPORT_READ, by=request.user, project=job.project, about=job, table="comparison")
+    pairs = manifest.compare(recalling.told(first).lines, recalling.told(second).lines)
+    head = [_("section"), _("fact"), first.called, second.called, _("the same")]
+    return tables.of_today("comparison", head, _facts(pairs))
+
+
+def _facts(pairs: list[manifest.Pair]) -> Iterator[list[str]]:
+    for pair in pairs:
+        yield [pair.section, pair.label, pair.first, pair.second, _("yes") if pair.same else _("no")]
 
 
 def _context(first: Job, second: Job) -> dict[str, Any]:

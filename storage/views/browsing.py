@@ -137,7 +137,7 @@ def storage(request: SignedInRequest, code: str) -> HttpResponse:
     found = space.of_project(project=project, by=request.user)
     context = {
         "project": project, "space": found, "people": found.people[: space.SHOWN],
-        "growth": space.grown(project, found),
+        "more": max(0, len(found.people) - space.SHOWN), "growth": space.grown(project, found),
     }  # fmt: skip
     return render(request, "storage/_space.html", context)
 

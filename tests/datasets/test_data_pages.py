@@ -246,3 +246,29 @@ def test_no_permission_is_asked_for_an_archived_project(db: None) -> None:
     projects.archive_project(project=over, by=None)
     over.refresh_from_db()
     assert set(AskForm(projects=[here, over]).projects) == {"aberto"}
+
+
+def taken(who: Any, path: str) -> list[str]:
+    answer = signed_in(who).get(path, headers={"Accept-Language": "en"})
+    assert answer.status_code == 200, path
+    return b"".join(answer.streaming_content).decode().splitlines()[1:]
+
+
+def test_datasets_their_permissions_and_their_versions_are_taken_away(shelf: Shelf) -> None:
+    shelf.approved()
+    grant, own = shelf.grant(), shelf.grant(to_person=shelf.member)
+    page = get(shelf.steward, "/datasets/atlas")
+    assert "atlas/permissions.csv" in page and "atlas/versions.csv" in page
+    assert "/data/datasets.csv?q=atl" in get(shelf.member, "/datasets/?q=atl")
+    assert taken(shelf.member, "/data/datasets.csv?q=atl") == [
+        "atlas,Atlas,internal,arquivo,Curadora Demo,approved,yes"
+    ]
+    assert taken(shelf.stranger, "/data/datasets.csv") == taken(shelf.member, "/data/datasets.csv?q=other") == []
+    days = f"research,read,{grant.starts_on},{grant.ends_on},yes,,"
+    everybodys = taken(shelf.steward, "/datasets/atlas/permissions.csv")
+    assert everybodys == [f",membro,{days}", f"leitores,,{days}"] and own.user == shelf.member
+    assert taken(shelf.pi, "/datasets/atlas/permissions.csv") == [f"leitores,,{days}"], "their project's alone"
+    [version] = taken(shelf.member, "/datasets/atlas/versions.csv")
+    assert version.startswith("v1,/srv/data/atlas/v1,,,,")
+    events = AuditEvent.objects.filter(action=Action.DATASETS_EXPORTED)
+    assert {event.detail["table"] for event in events} == {"datasets", "permissions", "versions"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import shutil
 import uuid
 from collections.abc import Callable
@@ -16,7 +17,8 @@ from django.utils import timezone
 from access.roles import SiteRole
 from audit import could
 from datasets import reports
-from datasets.models import Dataset, DatasetState, DatasetUse, Notice, SecurityIncident
+from datasets.models import Dataset, DatasetState, DatasetUse, DatasetVersion, Notice, SecurityIncident
+from datasets.views import lists
 from projects import tables
 from tests.audit.hostile import formulas, plain_rows, storable, strings
 from tests.datasets.conftest import PERSONAL, Shelf
@@ -57,6 +59,34 @@ def incidents(shelf: Shelf) -> bytes:
     return _whole(reports.incidents_csv(by))
 
 
+def datasets(shelf: Shelf) -> bytes:
+    """Their names, as a person may find them."""
+    Dataset.objects.bulk_create(
+        Dataset(project=shelf.home, steward=shelf.steward, code=f"d-{number}", state=DatasetState.RETIRED,
+                **(PERSONAL | {"name": text[:120]})) for number, text in enumerate(TEXTS)
+    )  # fmt: skip
+    return _whole(reports.datasets_csv(lists.found(make_user(site_role=SiteRole.AUDITOR), ""), by=shelf.steward))
+
+
+def versions(shelf: Shelf) -> bytes:
+    """What is new in each."""
+    DatasetVersion.objects.bulk_create(
+        DatasetVersion(dataset=shelf.dataset, label=f"w{number}", path="/srv/w", note=text[:300], by=shelf.steward)
+        for number, text in enumerate(TEXTS)
+    )
+    return _whole(reports.versions_csv(shelf.dataset.versions.all(), by=shelf.steward, one=shelf.dataset))
+
+
+def permissions(shelf: Shelf) -> bytes:
+    """Why they were taken back."""
+    shelf.approved()
+    given = shelf.grant()
+    rows = [copy.copy(given) for _text in TEXTS]
+    for row, text in zip(rows, TEXTS, strict=True):
+        row.revoked_why = text
+    return _whole(reports.permissions_csv(rows, by=shelf.steward, one=shelf.dataset))
+
+
 def any_list(shelf: Shelf) -> bytes:
     """What all other lists of projects, shares and jobs go through; what no database can hold, too."""
     return _whole(tables.response("x.csv", ["=1+1", "b"], ([text, text] for text in strings())))
@@ -75,7 +105,9 @@ def _whole(answer: Any) -> bytes:
     return b"".join(answer.streaming_content)
 
 
-TABLES: list[Callable[[Shelf], bytes]] = [uses, processing, incidents, any_list, who_could]
+TABLES: list[Callable[[Shelf], bytes]] = [
+    uses, processing, incidents, datasets, versions, permissions, any_list, who_could,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("table", TABLES)

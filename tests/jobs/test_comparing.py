@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import csv
+import io
+from typing import Any
+
 import pytest
 
 from access.roles import SiteRole
-from jobs.models import Handover, Report
+from audit.actions import Action
+from audit.models import AuditEvent
+from jobs.models import Handover, Job, Report
 from jobs.services import following, handing, reading
 from jobs.services.afterwards import looking
 from slurm import fake
@@ -52,10 +58,26 @@ def test_two_jobs_differences_first(bench: Bench, cluster: fake.Cluster) -> None
     assert '<span class="is-new">+false</span>' in page
 
 
+def test_the_facts_of_both_are_taken_away(bench: Bench, cluster: fake.Cluster) -> None:
+    first, second = bench.submit(), bench.submit(gpus=1)
+    Job.objects.filter(pk=second.pk).update(alias="=1+1")
+    client, query = signed_in(bench.user), f"a={first.pk}&b={second.pk}"
+    assert f"/jobs/compare.csv?a={first.pk}&amp;b={second.pk}" in client.get(f"/jobs/compare?{query}").text
+    answer: Any = client.get(f"/jobs/compare.csv?{query}", headers=EN)
+    head, *lines = list(csv.reader(io.StringIO(b"".join(answer.streaming_content).decode().lstrip("\ufeff"))))
+    assert head == ["section", "fact", "treino", "'=1+1", "the same"]
+    assert ["GPUs per node", "2 a100", "1 a100", "no"] in [line[1:] for line in lines]
+    answers = [line[-1] for line in lines]
+    assert answers == sorted(answers) and {"no", "yes"} == set(answers)
+    events = AuditEvent.objects.filter(action=Action.REPORT_READ)
+    assert {event.subject_id for event in events} == {str(first.pk), str(second.pk)}
+
+
 def test_an_auditor_sees_no_scripts(bench: Bench, cluster: fake.Cluster) -> None:
     job = bench.submit()
     client = signed_in(make_user("auditor-demo", site_role=SiteRole.AUDITOR))
-    assert client.get(f"/jobs/compare?a={job.pk}&b={job.pk}").status_code == 403
+    for table in ("compare", "compare.csv"):
+        assert client.get(f"/jobs/{table}?a={job.pk}&b={job.pk}").status_code == 403
     assert "SHA-256" not in client.get(f"{job.get_absolute_url()}?tab=manifest", headers=EN).content.decode()
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from audit.actions import Action
@@ -98,6 +100,23 @@ def test_of_a_task_its_own_output_with_links_to_its_lines(bench: Bench, cluster:
 def test_two_jobs_over_each_other(bench: Bench, job: Job, door: Doors) -> None:
     page = signed_in(bench.user).get(f"/jobs/compare/curves?a={job.pk}&b={job.pk}", headers=EN).content.decode()
     assert page.count(job.name) >= 2
+
+
+def rows(bench: Bench, query: str) -> list[str]:
+    answer: Any = signed_in(bench.user).get(f"/jobs/{query}", headers=EN)
+    assert answer.status_code == 200
+    return b"".join(answer.streaming_content).decode().splitlines()[1:]
+
+
+def test_points_are_taken_away_of_one_job_of_two_and_of_a_task(bench: Bench, job: Job, door: Doors) -> None:
+    assert f"/jobs/{job.pk}/curves.csv" in part(bench, job)
+    points = [f"{job.name},{job.slurm_job_id},loss,step,1.0,2.0", f"{job.name},{job.slurm_job_id},loss,step,2.0,0.5"]
+    assert rows(bench, f"{job.pk}/curves.csv") == points
+    assert rows(bench, f"{job.pk}/curves.csv?b={job.pk}") == 2 * points
+    assert rows(bench, f"{job.pk}/curves.csv?task=1") == []
+    assert AuditEvent.objects.filter(action=Action.REPORT_READ).count() == 3
+    door.trouble = ReaderDown("away")
+    assert signed_in(bench.user).get(f"/jobs/{job.pk}/curves.csv").status_code == 503
 
 
 def test_names_of_curves_are_text(bench: Bench, job: Job, door: Doors) -> None:

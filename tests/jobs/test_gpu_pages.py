@@ -23,6 +23,7 @@ from tests.cluster.conftest import NOW, START, prometheus  # noqa: F401 - the re
 from tests.factories import make_member, make_user
 from tests.jobs.conftest import Bench
 from tests.jobs.test_gpu_use import card
+from tests.jobs.test_taking_out import rows
 from tests.pages import signed_in
 
 
@@ -210,3 +211,23 @@ def test_a_node_that_lies_about_a_number_reaches_no_other_job(bench: Bench) -> N
     job = run(bench, node_list="gpu02")
     gpu(bench, 0)
     assert showing.shown(job).lines == []
+
+
+def test_readings_of_a_jobs_gpus_are_taken_away(bench: Bench) -> None:
+    running = run(bench)
+    gpu(bench, 0)
+    assert f"/jobs/{running.pk}/gpus.csv" in browser(bench.user).get(f"/jobs/{running.pk}?tab=gpus").text
+    assert rows(browser(bench.user), f"/jobs/{running.pk}/gpus.csv") == [
+        "\ufeffGPU,use now (%),highest use (%),active (%),longest idle (seconds),memory (MiB),memory there is (MiB),"
+        "power (W),temperature (°C)",
+        "0,97.0,,,,30720.0,40960.0,310.0,64.0",
+    ]
+    event = AuditEvent.objects.get(action=Action.REPORT_READ)
+    assert (event.detail["table"], event.subject_id) == ("gpus", str(running.pk))
+
+
+def test_of_a_job_that_is_over_the_whole_run(bench: Bench) -> None:
+    over = ended(bench)
+    GpuSummary.objects.create(job=over, seconds=3600, gpus=1, cards=[card(0, mean=80.0, active_share=0.755)])
+    [head, line] = rows(browser(bench.user), f"/jobs/{over.pk}/gpus.csv")
+    assert "mean use (%)" in head and line.startswith("0,80.0,") and ",75.5," in line

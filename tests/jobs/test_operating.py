@@ -22,6 +22,7 @@ from slurm.contract import Unreachable
 from tests.factories import make_member, make_project, make_user
 from tests.jobs.conftest import Bench
 from tests.jobs.test_gpu_pages import browser, gpu, run
+from tests.jobs.test_taking_out import rows
 
 
 @pytest.fixture
@@ -219,6 +220,20 @@ def test_administrators_see_who_uses_a_gpu_outside(bench: Bench, operator: User)
     gpu(bench, 3, slurm_jobs=[], strangers=[{"pid": 4242, "uid": 20999, "mib": 9000}, {"pid": 1, "uid": 7, "mib": 5}])
     page = browser(operator).get("/cluster/nodes/gpu01").content.decode()
     assert f"process 4242 of {bench.user.username}, 9000 MiB" in page and "process 1 of 7, 5 MiB" in page
+
+
+def test_gpus_of_a_node_and_their_use_outside_the_queue_are_taken_away(bench: Bench, operator: User) -> None:
+    now = timezone.now()
+    gpu(bench, 1, model="=1+1", throttled=["power", "thermal"])
+    seen = {"began_at": now - timedelta(hours=2), "seen_at": now, "ended_at": now}
+    OutsideUse.objects.create(cluster=bench.cluster, node_name="gpu01", index=3, uid=4242, **seen)
+    assert "nodes/gpu01/gpus.csv" in browser(bench.user).get("/cluster/nodes/gpu01").text
+    [_head, line] = rows(browser(bench.user), "/cluster/nodes/gpu01/gpus.csv")
+    assert line.startswith("1,'=1+1,ok,97.0,30720.0,40960.0,310.0,64.0,,power; thermal,")
+    assert "/cluster/outside.csv" in browser(operator).get("/cluster/operate").text
+    assert rows(browser(operator), "/cluster/outside.csv")[1:] == ["4242,,gpu01,2.0"]
+    assert events(Action.REPORT_READ).get().detail["table"] == "outside"
+    assert browser(bench.user).get("/cluster/outside.csv").status_code == 404
 
 
 def test_a_card_held_down_says_by_what_and_its_cap_of_power(bench: Bench) -> None:

@@ -7,6 +7,8 @@ import time
 
 import pytest
 
+from audit.actions import Action
+from audit.models import AuditEvent
 from files.client import Limit, Room
 from storage.services import space
 from storage.services.space import Shortage
@@ -55,6 +57,22 @@ def test_the_page_says_what_lies_there_whose_and_who_grows(room: Place) -> None:
     assert f"Most of it by {room.ana.name}: 2.0 KB." in text
     assert text.index(room.ana.name) < text.rindex(room.beto.name)
     assert "storage limit" not in text
+
+
+def test_everybodys_part_is_taken_away_and_that_is_recorded(room: Place) -> None:
+    room.place.write("new", b"y" * 2000, mode=0o664)
+    room.place.write("betos", b"z" * 900, uid=BETO, mode=0o664)
+    type(room.beto).objects.filter(pk=room.beto.pk).update(display_name="=1+1")
+    client = signed_in(room.ana)
+    assert "files/storage.csv" in client.get(PAGE).text
+    answer = client.get(f"{PAGE}.csv", HTTP_ACCEPT_LANGUAGE="en")
+    head, *lines = b"".join(answer.streaming_content).decode().lstrip("\ufeff").splitlines()  # type: ignore[attr-defined]
+    assert head == "login,name,files,size (bytes),last 7 days (bytes),counted to the end"
+    assert lines == [
+        f"{room.ana.username},{room.ana.name},1,2000,2000,yes", f"{room.beto.username},'=1+1,1,900,900,yes",
+    ]  # fmt: skip
+    [event] = AuditEvent.objects.filter(action=Action.REPORT_READ)
+    assert (event.detail["table"], event.project_code) == ("storage", "ipe")
 
 
 def test_a_quota_that_is_nearly_used_up_is_said(room: Place, monkeypatch: pytest.MonkeyPatch) -> None:
