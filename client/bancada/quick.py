@@ -11,9 +11,12 @@ import hashlib
 import os
 import re
 from array import array
-from collections.abc import Iterable, Iterator
+from binascii import unhexlify
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
-from typing import Any, NamedTuple
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
 
 FIELDS = (
     "id", "uid", "at", "action", "outcome", "actor_id", "actor_ref", "ran_as_ref", "subject_type", "subject_id",
@@ -24,15 +27,22 @@ NULL = b"\xff" * 8
 EVENT = b"bancada:event:1\n"
 REMOVED = "trail.bodies_removed"
 BLOCK = 1 << 21  # bytes of lines one process takes at a time
-_PLAIN = rb'[^"\\\x00-\x1f]*'  # as it stands, without an escape
-_QUOTED = _PLAIN + rb'(?:\\"' + _PLAIN + b")*"
-_EVENT = [rb'"id":"(-?[0-9]{1,18})"', *(rb'"%b":(?:"(%b)"|null)' % (name.encode(), _PLAIN) for name in FIELDS[1:-1])]
+NULLABLE = {"actor_id", "actor_ref", "ran_as_ref", "subject_ref", "project_id", "address_ref"}
+_PLAIN = rb'[^"\\\x00-\x1f]*+'  # as it stands, without an escape
+_QUOTED = _PLAIN + rb'(?:\\"' + _PLAIN + b")*+"
+
+
+def _pattern(name: str) -> bytes:
+    """A field with its value. What the portal never leaves out is ordinary only where it is there."""
+    value = {"id": b"-?[0-9]{1,18}+", "detail": _QUOTED}.get(name, _PLAIN)
+    return (rb'"%b":(?:"(%b)"|null)' if name in NULLABLE else rb'"%b":"(%b)"') % (name.encode(), value)
+
+
 _LINE = re.compile(
-    rb'\{"seq":([1-9][0-9]{0,17}),"chain":"([0-9a-f]{64})","event":\{' + b",".join(_EVENT)
-    + rb',"detail":(?:"(' + _QUOTED + rb')"|null)\}\}\n'
-)  # fmt: skip
+    rb'\{"seq":([1-9][0-9]{0,17}+),"chain":"([0-9a-f]{64}+)","event":\{' + b",".join(map(_pattern, FIELDS)) + rb"\}\}\n"
+)
 _LENGTH = [length.to_bytes(8, "big") for length in range(4096)]
-_ACTION = 2 + FIELDS.index("action")
+_ACTION = FIELDS.index("action")
 _REMOVED = REMOVED.encode()
 
 
@@ -60,26 +70,20 @@ _Record = tuple[int, bytes, bytes, int]  # record, chain as the line says it, di
 
 
 def _record(found: re.Match[bytes]) -> _Record | None:
-    parts = found.groups()
-    if parts[_ACTION] == _REMOVED:
+    seq, chain, *values = found.groups()
+    if values[_ACTION] == _REMOVED:
         return None
-    detail = parts[-1]
-    values = parts[2:] if detail is None or b"\\" not in detail else (*parts[2:-1], detail.replace(b'\\"', b'"'))
+    values[-1] = values[-1].replace(b'\\"', b'"')
     try:
         sized = [NULL if value is None else _LENGTH[len(value)] + value for value in values]
     except IndexError:
         return None
-    return (
-        int(parts[0]),
-        bytes.fromhex(parts[1].decode()),
-        hashlib.sha256(EVENT + b"".join(sized)).digest(),
-        int(parts[2]),
-    )
+    return int(seq), unhexlify(chain), hashlib.sha256(EVENT + b"".join(sized)).digest(), int(values[0])
 
 
 def _stretch(records: list[_Record]) -> Stretch:
-    chains = b"".join(chain for _seq, chain, _digest, _event in records)
-    return Stretch(records[0][0], records[0][2], chains, array("q", (record[3] for record in records)))
+    seqs, chains, digests, events = zip(*records, strict=True)
+    return Stretch(seqs[0], digests[0], b"".join(chains), array("q", events))
 
 
 def read(block: bytes) -> list[Stretch | str]:
@@ -105,34 +109,55 @@ def read(block: bytes) -> list[Stretch | str]:
 
 
 def items(file: Any, processes: int | None = None) -> Iterator[Stretch | str]:
-    """A binary file in order, read by several processes; memory stays flat whatever its size."""
+    """A binary stream in order, read by several processes; memory stays flat whatever its size."""
+    return _spread(read, _blocks(file), processes)
+
+
+def items_of(path: Path, processes: int | None = None) -> Iterator[Stretch | str]:
+    """The same of a file, of which each process reads its own parts."""
+    if path.is_file():
+        yield from _spread(partial(_part, path), range(0, path.stat().st_size, BLOCK), processes)
+    else:
+        with path.open("rb") as stream:
+            yield from items(stream, processes)
+
+
+Piece = TypeVar("Piece")
+
+
+def _spread(
+    act: Callable[[Piece], list[Stretch | str]], pieces: Iterable[Piece], processes: int | None
+) -> Iterator[Stretch | str]:
+    """Piece by piece, some of them ahead."""
     count = processes or min(8, os.cpu_count() or 1)
     if count == 1:
-        for block in _blocks(file):
-            yield from read(block)
+        for piece in pieces:
+            yield from act(piece)
         return
     with ProcessPoolExecutor(count) as pool:
         waiting: list[Future[list[Stretch | str]]] = []
-        for block in _blocks(file):
-            waiting.append(pool.submit(read, block))
+        for piece in pieces:
+            waiting.append(pool.submit(act, piece))
             if len(waiting) > 2 * count:
                 yield from waiting.pop(0).result()
         for future in waiting:
             yield from future.result()
 
 
-def _blocks(file: Any) -> Iterator[bytes]:
+def _blocks(stream: Any) -> Iterator[bytes]:
     """Whole lines, some megabytes at a time."""
-    rest = b""
-    while data := file.read(BLOCK):
-        cut = data.rfind(b"\n") + 1
-        if not cut:
-            rest += data
-            continue
-        yield rest + data[:cut]
-        rest = data[cut:]
-    if rest:
-        yield rest
+    while block := stream.read(BLOCK):
+        yield block + stream.readline()
+
+
+def _part(path: Path, begin: int) -> list[Stretch | str]:
+    """The lines that begin in the block at this place of a file."""
+    with path.open("rb") as file:
+        if begin:
+            file.seek(begin - 1)
+            file.readline()  # it begins in a block before
+        lines = file.read(max(0, begin + BLOCK - file.tell()))
+        return read(lines if lines.endswith(b"\n") else lines + file.readline()) if lines else []
 
 
 class Seen:

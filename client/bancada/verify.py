@@ -47,8 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _checked(export: str, keys: Sequence[Ed25519PublicKey], remembered: Sequence[dict[str, Any]]) -> Report:
     if bundles.is_bundle(export):
         return bundles.check(Path(export), keys, remembered)
-    with sys.stdin.buffer if export == "-" else Path(export).open("rb") as file:
-        return verify_items(quick.items(file), keys, remembered)
+    items = quick.items(sys.stdin.buffer) if export == "-" else quick.items_of(Path(export))
+    return verify_items(items, keys, remembered)
 
 
 def _told(report: Report, *, compared: bool) -> int:

@@ -139,8 +139,7 @@ def _verify(folder: Path, rows: int) -> dict[str, float]:
 
     def check(processes: int | None) -> Callable[[], Any]:
         def act() -> None:
-            with (folder / "export.jsonl").open("rb") as file:
-                report = evidence.verify_items(quick.items(file, processes), [key])
+            report = evidence.verify_items(quick.items_of(folder / "export.jsonl", processes), [key])
             assert report.events >= rows, report  # setting up leaves events of its own
 
         return act

@@ -5,7 +5,10 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
+import threading
 from array import array
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -50,7 +53,8 @@ def test_an_ordinary_one_is_taken() -> None:
 @pytest.mark.parametrize("changed", [
     line().replace('"action":"x"', '"action":"y","action":"x"'), line().replace('{"seq":1', '{"seq":1,"seq":1'),
     line().replace('"actor_id":null', '"actor_id":null,"actor_id":null'), line(more=1), line(seq=True), line(seq="1"),
-    line(EVENT | {"action": quick.REMOVED}), line(EVENT | {"action": 1}), line(EVENT | {"action": ["x"]}),
+    line(EVENT | {"uid": None}), line(EVENT | {"detail": None}), line(EVENT | {"subject_ref": '"'}),
+    line(EVENT | {"subject_text": "a\nb"}), line().replace('"db_role":"x"', '"db_role":"x\x01"'), line(EVENT | {"action": quick.REMOVED}), line(EVENT | {"action": 1}), line(EVENT | {"action": ["x"]}),
     line(EVENT | {"id": "x"}), line(EVENT | {"more": "x"}), line()[:-1], line()[:-5], line()[:-1] + " {}\n", "\n", "{}\n",
     line().replace('"action":"x"', '"action":"x","nested":{"action":"z"}'), " " + line(), line(EVENT | {"detail": "\\"}),
     line(chain=None, event={}), line(chain="00"), line(chain="0F" * 32), line().replace('"x"', '"\\u0078"', 1), line(EVENT | {"detail": "y" * 5000}),
@@ -84,17 +88,31 @@ def spread(found: list[quick.Stretch | str]) -> list[Any]:
 
 @pytest.mark.parametrize("block", [1, 7, 100, 1 << 20])
 @pytest.mark.parametrize("text", ["a\u2028b", "a\x85b", "plain", "\x1e\x0b\x0c"])
-def test_lines_are_the_same_wherever_the_file_is_cut(monkeypatch: pytest.MonkeyPatch, block: int, text: str) -> None:
+def test_lines_are_the_same_wherever_the_file_is_cut(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, block: int, text: str
+) -> None:
     monkeypatch.setattr(quick, "BLOCK", block)
     lines = [*chained(5, text), f"{text}\n", "cut off"]
     found = spread(list(quick.items(io.BytesIO("".join(lines).encode()), 1)))
     assert found == spread([quick.quick(one) or one for one in lines])
+    (tmp_path / "export").write_text("".join(lines))
+    assert spread(list(quick.items_of(tmp_path / "export", 1))) == found
 
 
-def test_several_processes_give_them_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_no_ordinary_file_is_read_as_it_comes(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    writing = threading.Thread(target=(tmp_path / "pipe").write_text, args=("".join(chained(3)),))
+    writing.start()
+    assert [seq for seq, _chain, _event in spread(list(quick.items_of(tmp_path / "pipe", 1)))] == [1, 2, 3]
+    writing.join()
+
+
+def test_several_processes_give_them_in_order(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(quick, "BLOCK", 5000)
-    found = list(quick.items(io.BytesIO("".join(chained(60)).encode()), 2))
-    assert [seq for seq, _chain, _event in spread(found)] == list(range(1, 61)) and len(found) < 40
+    (tmp_path / "export").write_text("".join(chained(60)))
+    streamed = list(quick.items(io.BytesIO((tmp_path / "export").read_bytes()), 2))
+    assert [seq for seq, _chain, _event in spread(streamed)] == list(range(1, 61)) and len(streamed) < 40
+    assert spread(list(quick.items_of(tmp_path / "export", 2))) == spread(streamed)
 
 
 def test_a_stretch_ends_where_a_record_does_not_follow() -> None:
