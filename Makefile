@@ -18,11 +18,12 @@ TEST_STACK := --var $(TEST_VAR) --port $(TEST_PORT) --env BANCADA_SUBMISSIONS_PE
 TEST_ENV := BANCADA_STACK="$(CURDIR)/$(TEST_VAR)/stack.json" BANCADA_CONTRACT_STACK="$(CURDIR)/$(TEST_VAR)"
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo env PATH="$(PATH)")
 CATALOGUES := $(patsubst %.po,%.mo,$(wildcard locale/*/LC_MESSAGES/*.po))
-# every route at once: a suite of its own, so that the unit tests stay quick
-WIDE := tests/matrix tests/portal/test_api_fuzz.py
+# every route, or every kind of person, at once: a suite of its own, so that the unit tests stay quick
+WIDE := tests/matrix tests/portal/test_api_fuzz.py tests/portal/test_lists_ask_the_same.py tests/jobs/test_archived.py
 # tests that wait, for processes they start or for a deadline: beside others they cost next to nothing
 PROGRAMS := $(wildcard tests/logs tests/files tests/gpu tests/stack tests/slurm/test_signer.py tests/accounts/test_directory_faults.py \
-	tests/storage/test_passes.py $(addprefix tests/jobs/test_,hub.py hub_model.py hub_reader.py wrapping.py))
+	tests/storage/test_passes.py tests/storage/test_files_command.py tests/presets/test_building.py \
+	$(addprefix tests/jobs/test_,hub.py hub_model.py hub_reader.py wrapping.py))
 ALONE := "not contract and not browser and not faults"
 FULL ?=
 RECORDED ?= tests/slurm/recorded

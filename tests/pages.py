@@ -7,6 +7,9 @@ import time
 from uuid import UUID
 
 import pytest
+from django.conf import settings
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.sessions.backends.db import SessionStore
 from django.test import Client
 
 from access.ids import uuid7
@@ -14,17 +17,20 @@ from accounts import admission, lookup, pace
 from accounts.directory.entries import Entry
 from accounts.directory.errors import DirectoryDown, Reason, Rejected
 from accounts.models import User
+from accounts.services.sessions import BACKEND
 from tests.factories import make_user
 
 
 def signed_in(user: User | None) -> Client:
-    """A browser of this person; the session as sign-in makes it."""
+    """A browser of this person; the session holds what sign-in puts into it, written at once."""
     client = Client()
     if user is not None:
-        client.force_login(user, backend="accounts.directory.backend.DirectoryBackend")
-        session = client.session
+        session = SessionStore()
+        session[SESSION_KEY], session[BACKEND_SESSION_KEY] = str(user.pk), BACKEND
+        session[HASH_SESSION_KEY] = user.get_session_auth_hash()
         session["began"], session["epoch"] = time.time(), user.session_epoch
         session.save()
+        client.cookies[settings.SESSION_COOKIE_NAME] = session.session_key
     return client
 
 
