@@ -24,6 +24,7 @@ WIDE := tests/matrix tests/portal/test_api_fuzz.py tests/portal/test_lists_ask_t
 PROGRAMS := $(wildcard tests/logs tests/files tests/gpu tests/stack tests/slurm/test_signer.py tests/accounts/test_directory_faults.py \
 	tests/storage/test_passes.py tests/storage/test_files_command.py tests/presets/test_building.py \
 	$(addprefix tests/jobs/test_,hub.py hub_model.py hub_reader.py wrapping.py))
+OFFICE := libreoffice-calc-nogui
 ALONE := "not contract and not browser and not faults"
 FULL ?=
 RECORDED ?= tests/slurm/recorded
@@ -55,7 +56,7 @@ test: ## check and unit; then, each with a stack of its own, contract and browse
 	export KEEP_DATABASE=1 # one PostgreSQL for all of them, a database of its own for each process
 	$(MAKE) check
 	$(MAKE) unit
-	$(STACK) install chromium # now: two lanes would ask for it at once
+	$(STACK) install chromium $(OFFICE) # now: two lanes would ask for it at once
 	said=$$(mktemp -d); rc=0
 	$(MAKE) browser TEST_VAR=var/test-browser TEST_PORT=$$(($(TEST_PORT) + 50)) >"$$said/browser" 2>&1 & browser=$$!
 	nice -n 10 $(MAKE) programs matrix >"$$said/wide" 2>&1 & wide=$$!
@@ -85,14 +86,15 @@ check: dev ## lint, types, imports, migrations, templates, translations
 unit: dev ## tests that need no cluster and no program beside (a private PostgreSQL is started for them)
 	@SECONDS=0
 	trap '$(DATABASE_DOWN)' EXIT
-	$(AS_ROOT) $(VENV) -m pytest -n 3 --dist worksteal -m "not hypothesis and "$(ALONE) $(addprefix --ignore=,$(WIDE) $(PROGRAMS)) $(ARGS)
+	$(AS_ROOT) $(VENV) -m pytest -n 3 --dist worksteal -m "not hypothesis and not libreoffice and "$(ALONE) $(addprefix --ignore=,$(WIDE) $(PROGRAMS)) $(ARGS)
 	echo "unit: $$SECONDS s"
 
-programs: dev ## our small programs and slapd as processes of their own, killed, hung, fed with what is hostile; and properties
+programs: dev ## our small programs, slapd and LibreOffice as processes of their own, killed, hung, fed with what is hostile; and properties
 	@SECONDS=0
 	trap '$(DATABASE_DOWN)' EXIT
+	$(STACK) install $(OFFICE)
 	$(AS_ROOT) $(VENV) -m pytest -n 4 --dist worksteal -m $(ALONE) $(PROGRAMS) $(ARGS)
-	$(AS_ROOT) $(VENV) -m pytest -n 2 -m "hypothesis and "$(ALONE) $(addprefix --ignore=,$(WIDE) $(PROGRAMS)) $(ARGS)
+	$(AS_ROOT) $(VENV) -m pytest -n 2 -m "(hypothesis or libreoffice) and "$(ALONE) $(addprefix --ignore=,$(WIDE) $(PROGRAMS)) $(ARGS)
 	echo "programs: $$SECONDS s"
 
 matrix: dev ## every route by every kind of person, in every tenant, and the API's description against itself (FULL=1: all cells)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import shutil
 import uuid
 from collections.abc import Callable
 from datetime import timedelta
@@ -116,9 +115,7 @@ def test_no_cell_is_a_formula_and_none_breaks_a_line(shelf: Shelf, table: Callab
     assert len(rows) > len(TEXTS) and len({len(row) for row in rows}) == 1
 
 
-@pytest.mark.skipif(
-    shutil.which("soffice") is None, reason="LibreOffice is not installed here: it opens the tables itself"
-)
+@pytest.mark.libreoffice
 @pytest.mark.parametrize("table", TABLES)
 def test_libreoffice_finds_no_formula(shelf: Shelf, table: Callable[[Shelf], bytes], tmp_path: Path) -> None:
     rows, found = formulas(table(shelf), tmp_path)
