@@ -17,8 +17,8 @@ WARM = 8  # requests before any counts: every worker has loaded what it needs
 
 
 def measure(place: Place, *, small: bool, large: bool) -> Iterator[Figure]:
-    """Every page against the floor, turn about."""
-    jobs, events = (10_000, 100_000) if small else (100_000, 1_000_000)
+    """Every page against the floor, turn about; --large has a million jobs and ten million events."""
+    jobs, events = (10_000, 100_000) if small else (1_000_000, 10_000_000) if large else (100_000, 1_000_000)
     fill(place, jobs, events)
     rounds = 20 if small else 100
     with floor.page(place, small=small) as bare:
@@ -43,9 +43,21 @@ def addresses(place: Place) -> Iterator[tuple[str, str, str]]:
     yield "all jobs, as an operator", OPERATOR, "/jobs/?whose=all"
     yield "job", PERSON, f"/jobs/{job}?tab=request"
     yield "project", PERSON, f"/projects/{PROJECT}"
-    yield "events, of one action in one project", AUDITOR, f"/audit/?action=job.submitted&project={PROJECT}"
+    for what, query in searches(place, job):
+        yield f"events, {what}", AUDITOR, f"/audit/?{query}"
     yield "cluster", PERSON, "/cluster/"
     yield "cluster, as an operator", OPERATOR, "/cluster/"
+
+
+def searches(place: Place, job: uuid.UUID) -> Iterator[tuple[str, str]]:
+    """(what the trail is searched for, the query)."""
+    day = place.one("SELECT (now() - interval '60 days')::date::text")
+    yield "the newest", ""
+    yield "of one action in one project", f"action=job.submitted&project={PROJECT}"
+    yield "of one person", f"who={PERSON}"
+    yield "of one job", f"job={job}"
+    yield "from one address", "address=127.0.0.1"
+    yield "of a day two months ago", f"since={day}&until={day}"
 
 
 def in_turn(client: Client, bare: Client, path: str, rounds: int) -> tuple[list[float], list[float]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.bench.place import Place
+from tests.bench.place import Place, until
 
 DAYS = 90  # the jobs lie in the last ones, evenly
 # what is an id by time (access.ids.uuid7), of the g-th row made at `made`
@@ -53,7 +53,9 @@ FROM seed s CROSS JOIN generate_series(0, %(each)s - 1) step ORDER BY s.made"""
 
 _IDENTITIES = """
 INSERT INTO audit_identity (ref, kind, value, person_id, at)
-SELECT DISTINCT md5(username)::uuid, 'login', username, user_id, now() FROM seed"""
+SELECT DISTINCT md5(username)::uuid, 'login', username, user_id, now() FROM seed
+UNION ALL SELECT DISTINCT md5('127.0.0.1')::uuid, 'address', '127.0.0.1', user_id, now() FROM seed"""
+UNSEALED = "SELECT max(id) - (SELECT coalesce(max(event_id), 0) FROM audit_auditseal) FROM audit_auditevent"
 
 
 def fill(place: Place, jobs: int, events: int) -> None:
@@ -63,7 +65,8 @@ def fill(place: Place, jobs: int, events: int) -> None:
     with place.database.transaction():
         for statement in statements(jobs, events):
             place.database.execute(statement)
-    for table in ("jobs_job", "jobs_handover", "jobs_run", "audit_auditevent"):
+    until(lambda: place.one(UNSEALED) < 10_000, seconds=1800, what="the sealer has come to the end")
+    for table in ("jobs_job", "jobs_handover", "jobs_run", "audit_auditevent", "audit_auditseal"):
         place.database.execute(f"VACUUM ANALYZE {table}")
 
 
