@@ -22,6 +22,18 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pyte
 ROOT = Path(__file__).resolve().parents[2]
 AXE = (ROOT / "node_modules" / "axe-core" / "axe.min.js").read_text()
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+LEAVES = """() => {
+  const inside = (one, panel) => { // what scrolls in a frame of its own may be as wide as it likes
+    for (let at = one.parentElement; at !== panel; at = at.parentElement) {
+      if (/auto|scroll/.test(getComputedStyle(at).overflowX)) return true;
+    }
+    const [own, its] = [one.getBoundingClientRect(), panel.getBoundingClientRect()];
+    return !own.width || (own.left >= its.left - 1 && own.right <= its.right + 1);
+  };
+  return [...document.querySelectorAll("main .panel")].flatMap((panel) => [...panel.querySelectorAll("*")]
+    .filter((one) => one.checkVisibility() && !one.closest("svg *, caption, .visually-hidden, .submit-bar, .confirm__box"))
+    .filter((one) => !inside(one, panel)).map((one) => `${one.tagName} ${one.textContent.trim().slice(0, 40)}`));
+}"""
 FIRST_VIEW = 120_000  # bytes, gzip: scripts and style sheets of one page, without the editor
 
 PAGES: list[tuple[str, str]] = [  # who, address
@@ -192,6 +204,19 @@ def test_nothing_scrolls_sideways_from_a_phone_to_a_wall(visit: Any) -> None:
             over += [f"{address} at {width}: {by} px"] if by > 0 else []
         screen.page.set_viewport_size({"width": 360, "height": 780})
     assert not over, "\n".join(over)
+
+
+@pytest.mark.parametrize("language", ["pt-br", "en"])
+def test_nothing_leaves_its_panel_on_a_phone(visit: Any, language: str) -> None:
+    """What a panel's edge cuts off, or what stands beyond it, makes no page scroll."""
+    screen, out = visit(viewport={"width": 360, "height": 780}), []
+    for who, address in PAGES:
+        screen.open(who, address, language)
+        out += [f"{address}: {found}" for found in screen.page.evaluate(LEAVES)[:3]]
+    screen.open("researcher", "/jobs/{train-unet-v3}?tab=gpus", language)
+    screen.page.evaluate("document.querySelector('.panel h2').style.width = '400px'")
+    assert screen.page.evaluate(LEAVES), "a heading that is too wide is seen"
+    assert not out, "\n".join(out)
 
 
 def test_the_first_view_is_light(visit: Any) -> None:
