@@ -23,6 +23,7 @@ from audit.actions import Action
 from jobs.curves import BadPattern, Curves
 from jobs.models import Job
 from jobs.services import metrics, reading
+from jobs.views.repeating import told_apart
 from projects import tables
 from projects.models import Project
 
@@ -87,7 +88,7 @@ def _context(request: SignedInRequest, jobs: list[Job], task: int | None = None)
     for job, said in found:
         page = job.get_absolute_url() if task is None else reverse("jobs:task", args=[job.pk, task])
         said["url"] = page if said["source"] == "output" else ""
-    drawn = [{"job": job.called, **said} for job, said in found]
+    drawn = [{"job": name, **said} for name, (_job, said) in zip(told_apart(jobs), found, strict=True)]
     rights = gate.rights_to(jobs[0], request.user)
     more = f"?task={task}" if task is not None else f"?b={jobs[1].pk}" if len(jobs) > 1 else ""
     return {

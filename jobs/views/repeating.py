@@ -33,7 +33,16 @@ def compare(request: SignedInRequest) -> HttpResponse:
     if not other:
         return render(request, "jobs/compare.html", {"first": first, "candidates": _candidates(request, first)})
     second = reading.fetch(request.user, other)
-    return render(request, "jobs/compare.html", _context(first, second) | {"first": first, "second": second})
+    context = _context(first, second) | {"first": first, "second": second, "names": told_apart([first, second])}
+    return render(request, "jobs/compare.html", context)
+
+
+def told_apart(jobs: list[Job]) -> list[str]:
+    """What each is called, with its number where several are called the same."""
+    names = [job.called for job in jobs]
+    if len(set(names)) == len(names):
+        return names
+    return [f"{job.called} ({job.slurm_job_id})" if job.slurm_job_id else job.called for job in jobs]
 
 
 @login_required
@@ -44,7 +53,7 @@ def compare_csv(request: SignedInRequest) -> StreamingHttpResponse:
     for job in dict.fromkeys((first, second)):
         trail.record(Action.REPORT_READ, by=request.user, project=job.project, about=job, table="comparison")
     pairs = manifest.compare(recalling.told(first).lines, recalling.told(second).lines)
-    head = [_("section"), _("fact"), first.called, second.called, _("the same")]
+    head = [_("section"), _("fact"), *told_apart([first, second]), _("the same")]
     return tables.of_today("comparison", head, _facts(pairs))
 
 
