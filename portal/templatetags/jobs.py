@@ -205,10 +205,18 @@ def node_state(node: Node) -> SafeString:
 
 @register.simple_tag
 def small_ticks(states: Iterable[str]) -> SafeString:
-    """A project's four ticks as signs alone, by their states."""
+    """A project's four ticks by their states: signs alone, but what is absent is named."""
     drawn = [ticks.Tick(name, state) for name, state in zip(ticks.NAMES.values(), states, strict=True)]
     return format_html_join(
         "",
-        '<span class="tick" title="{}">{}</span>',
-        ((tick.said, icon(tick.icon, tick.said, tick.css)) for tick in drawn),
+        '<span class="tick" title="{}">{}{}</span>',
+        ((tick.said, icon(tick.icon, tick.said, tick.css), _named(tick)) for tick in drawn),
+    )
+
+
+def _named(tick: ticks.Tick) -> SafeString:
+    return (
+        format_html('<span class="tick__name" aria-hidden="true">{}</span>', tick.name)
+        if tick.state == "absent"
+        else SafeString("")
     )

@@ -102,8 +102,9 @@ function options(root, lines, heard) {
     width: root.clientWidth || 400, height: HEIGHT, legend: { show: false },
     cursor: { points: { size: 5 }, drag: { x: false, y: false } },
     scales: { x: { time: false } },
-    series: [{}, ...lines.map((_, n) => ({
-      stroke: token(COLOURS[n % COLOURS.length]), width: 1.5, dash: DASHES[n % DASHES.length], spanGaps: true, points: { show: false },
+    series: [{}, ...lines.map(({ curve }, n) => ({
+      stroke: token(COLOURS[n % COLOURS.length]), width: 1.5, dash: DASHES[n % DASHES.length], spanGaps: true,
+      points: { show: curve?.points.length === 1, size: 6 },  // a single one makes no line
     }))],
     axes: [axis({ size: 28, space: 60, ...(isWhole(lines) && { incrs: WHOLE }) }), axis({ size: 56, values: (_, ticks) => ticks.map((tick) => numbers.format(tick)) })],
     hooks: { setCursor: [heard] },

@@ -63,9 +63,9 @@ function axis(more) {
   };
 }
 
-// GB come in round numbers, not MiB.
+// GB come in round numbers, not MiB; less than that in MB.
 function steps(unit) {
-  return unit === "MiB" ? [0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000].map((gb) => gb * 1024)
+  return unit === "MiB" ? [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000].map((gb) => gb * 1024)
     : [...unit === "%" || unit === "W" ? [] : [0.2, 0.5], 1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000, 2000, 5000, 10_000, 20_000];
 }
 
