@@ -78,9 +78,9 @@ class Whole:
 
     @property
     def percent(self) -> float:
-        """Its part of the allocation, for the bar."""
+        """Its part of the allocation, for the bar, which ends where the allocation does."""
         limit = self.line.balance.limit if self.line else None
-        return round(min(100.0, 100 * (self.minutes or 0) / limit), 1) if limit else 0.0
+        return round(min(max(0.0, 100 - self.before), 100 * (self.minutes or 0) / limit), 1) if limit else 0.0
 
     @property
     def share(self) -> float | None:

@@ -192,6 +192,14 @@ def test_cost_counts_every_task_of_an_array(client: Client) -> None:
     assert '<span data-part="cost">20</span>' in client.post("/jobs/new/check", sent | {"array": "1-10%2"}).text
 
 
+def test_the_bar_of_what_is_left_ends_where_the_allocation_does(client: Client, bench: Bench) -> None:
+    bench.submit(gpus=4, time_limit_minutes=1440)
+    sent = Page(client).sent | {"name": "x", "gpus": "4", "time_limit_minutes": "1440", "array": "1-99"}
+    text = client.post("/jobs/new/check", sent).text
+    [(kind, begins, wide)] = re.findall(r'class="(this[^"]*)" x="([\d.]+)%" width="([\d.]+)%"', text)
+    assert kind == "this bad" and float(begins) > 0 and float(begins) + float(wide) == 100
+
+
 def test_the_first_tasks_of_a_table_show_their_variables(client: Client) -> None:
     table = "learning-rate,name\n0.1,it's\n0.2,b\n0.3,c\n0.4,d\n"
     sent = Page(client).sent | {"name": "x", "parameters": table}
