@@ -36,7 +36,21 @@ def twice() -> None:
 def test_an_act_that_is_committed_before_its_event_is_found() -> None:
     fate._entered(acts_first)()
     found, fate.WATCH.wrong = fate.WATCH.wrong, []
-    assert len(found) == 1 and "acts_first: 1 statements had written before the transaction of retention" in found[0]
+    assert (
+        len(found) == 1 and "acts_first had written audit_savedfilter before the transaction of retention" in found[0]
+    )
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("named", "table"), [("", "audit_savedfilter"), (" retention.changed", "audit_savedfilter"),
+                                              ("", "other"), (" hold.placed", "audit_savedfilter")])  # fmt: skip
+def test_what_is_written_first_by_design_is_named_by_its_table(
+    monkeypatch: pytest.MonkeyPatch, named: str, table: str
+) -> None:
+    monkeypatch.setitem(fate.INTENT_FIRST, f"{acts_first.__module__}.acts_first{named}", {table})
+    fate._entered(acts_first)()
+    found, fate.WATCH.wrong = fate.WATCH.wrong, []
+    assert bool(found) == (table == "other" or named == " hold.placed")
 
 
 @pytest.mark.django_db

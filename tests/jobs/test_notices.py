@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.core import mail
 from django.core.mail.backends.locmem import EmailBackend
+from django.db import transaction
 from django.utils import timezone, translation
 
 from access.roles import Role
@@ -89,7 +90,8 @@ def test_a_failure_is_mailed_once_in_the_persons_language(bench: Bench, cluster:
 def test_a_refusal_is_told_too(bench: Bench, owner: User) -> None:
     job = bench.submit()
     Job.objects.filter(pk=job.pk).update(phase=Phase.HANDING)
-    outcomes.refuse(Job.objects.get(pk=job.pk), "no")
+    with transaction.atomic():
+        outcomes.refuse(Job.objects.get(pk=job.pk), "no")
     assert kinds() == ["failed"]
 
 
