@@ -66,7 +66,7 @@ def _files(project: Project, logins: Sequence[str]) -> dict[str, Any]:
         command = f"groupadd {group} && gpasswd -M {shlex.quote(','.join(logins))} {group}"
         return _wrong(gettext_noop("The cluster does not know the Unix group."), command)
     wrong = _folder(Path(project.folder), known.gr_gid, project.unix_group, make)
-    wrong = wrong or _folder(Path(project.folder, "logs"), known.gr_gid, project.unix_group, make)
+    wrong = wrong or _logs(Path(project.folder, "logs"), known.gr_gid, project.unix_group, make)
     if wrong:
         return wrong
     outside = [login for login in logins if _is_outside(login, known.gr_gid)]
@@ -94,6 +94,19 @@ def _folder(path: Path, gid: int, group: str, make: str) -> dict[str, Any] | Non
     if found.st_mode & 0o2070 != 0o2070:
         return _wrong(gettext_noop("The group cannot write to the folder."), f"chmod 2770 {name}")
     return None
+
+
+def _logs(path: Path, gid: int, group: str, make: str) -> dict[str, Any] | None:
+    """The same of the folder for outputs. The one it stands in lets in the project's group alone, as it should: who is
+    not of it cannot look, and what cannot be seen is not called wrong.
+    """
+    try:
+        path.stat()
+    except PermissionError:
+        return None
+    except OSError:
+        pass  # said below
+    return _folder(path, gid, group, make)
 
 
 def _is_outside(login: str, gid: int) -> bool:

@@ -41,6 +41,22 @@ def test_without_a_folder_for_outputs_every_job_would_fail(place: Project) -> No
     assert "logs" in seen["words"] and seen["command"].endswith(f"{place.folder} {place.folder}/logs")
 
 
+@pytest.mark.parametrize(("closed", "ok"), [("p", False), ("logs", True)])
+def test_a_folder_that_lets_in_its_group_alone_hides_the_one_for_outputs_and_that_is_not_wrong(
+    place: Project, monkeypatch: pytest.MonkeyPatch, closed: str, ok: bool
+) -> None:
+    """The worker is of no project's group, and 2770 keeps it out."""
+    stat = Path.stat
+
+    def shut(path: Path, **more: Any) -> os.stat_result:
+        if path.name == closed:
+            raise PermissionError
+        return stat(path, **more)
+
+    monkeypatch.setattr(Path, "stat", shut)
+    assert files(place)["ok"] is ok
+
+
 @pytest.mark.parametrize("name", ["", "logs"])
 def test_a_folder_the_group_cannot_write_to(place: Project, name: str) -> None:
     Path(place.folder, name).chmod(0o2750)
