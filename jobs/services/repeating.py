@@ -14,6 +14,7 @@ from access.permissions import Permission
 from accounts.models import User
 from audit import trail
 from audit.actions import Action
+from datasets import services as datasets
 from datasets.services import NotPermitted
 from jobs.models import Job
 from jobs.services import asking, pace
@@ -50,13 +51,23 @@ def again(*, job: Job, by: User, tasks: Sequence[int] = ()) -> Job:
     try:
         spec, allocation = asking.prepare(raw | {"preset": ""}, project=project)  # it was applied then
         spec = dataclasses.replace(spec, options=dataclasses.replace(spec.options, preset=whole.asked.preset))
-        made = asking.submit(project=project, spec=spec, allocation=allocation, by=by)
+        return _asked(whole, by=by, tasks=tasks, project=project, spec=spec, allocation=allocation)
     except (BadSpec, OverAllocation, NotPermitted, asking.NotNow) as error:
         raise NotAgain(str(error)) from error
     except pace.TooFast as error:
         raise NotAgain(error.words) from error
-    with transaction.atomic():
-        trail.record(Action.JOB_REPEATED, by=by, about=made, project=project, of=whole.pk, tasks=shortened(tasks))
+
+
+def _asked(of: Job, *, by: User, tasks: Sequence[int], **request: Any) -> Job:
+    """The new job and of which it is the repetition, or neither."""
+    project = request["project"]
+    try:
+        with transaction.atomic():
+            made = asking.submit(**request, by=by)
+            trail.record(Action.JOB_REPEATED, by=by, about=made, project=project, of=of.pk, tasks=shortened(tasks))
+    except NotPermitted as refusal:  # it was told already, and taken back with the rest
+        datasets.refused(reasons=refusal.reasons, wanted=request["spec"].datasets, project=project, by=by)
+        raise
     return made
 
 

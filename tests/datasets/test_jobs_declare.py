@@ -20,7 +20,7 @@ from datasets.services import NotPermitted, agreements, asking, registering, ter
 from jobs import services, specs
 from jobs.forms import like
 from jobs.models import Handover, Job, Phase
-from jobs.services import data, following, people, reading, submissions, watching
+from jobs.services import data, following, people, reading, repeating, submissions, watching
 from quotas.models import Hold
 from slurm.contract import JobRecord
 from tests.conftest import Roles
@@ -71,6 +71,17 @@ def test_the_job_gets_the_path_and_the_trail_says_which_version_and_what_for(ben
     who = people.Identity("membro", 20001, "/home/x", "/bin/bash")
     sent = submissions.submission_of(job, Handover(job=job), who)
     assert sent.environment["DATASET_ATLAS"] == "/srv/data/atlas/v1"
+
+
+def test_who_may_not_use_it_any_more_does_not_run_the_job_again_and_the_trail_says_so(bench: Bench) -> None:
+    grant = bench.grant()
+    job = bench.submit(datasets=["atlas"])
+    asking.revoke(grant=grant, by=bench.steward, why="It is over.")
+    with pytest.raises(repeating.NotAgain):
+        repeating.again(job=job, by=bench.member)
+    assert Job.objects.count() == 1
+    assert AuditEvent.objects.get(action=Action.DATASET_REFUSED).said["datasets"] == ["atlas@v1"]
+    assert not AuditEvent.objects.filter(action=Action.JOB_REPEATED).exists()
 
 
 def test_the_newest_version_unless_one_is_named(bench: Bench) -> None:
