@@ -81,12 +81,12 @@ def fingerprint(name: str) -> dict[str, Any]:
         return {table: rest for table, *rest in asking.execute(" UNION ALL ".join(each)).fetchall()}
 
 
-def act_in(name: str, act: Act, moment: Moment = Moment.NEVER, number: int = 1) -> End:
-    """Forked, so that all of ours is loaded; `number`: at which event of several."""
+def act_in(name: str, act: Act, moment: Moment = Moment.NEVER, number: int = 1, role: str = "web") -> End:
+    """Forked, so that all of ours is loaded; `number`: at which event of several; no `role`: as the superuser."""
     hears, says = os.pipe()
     child = os.fork()
     if not child:
-        _alone(name, act, moment, number, says)
+        _alone(name, act, moment, number, role, says)
     os.close(says)
     try:
         with os.fdopen(hears) as pipe:
@@ -104,7 +104,7 @@ def act_in(name: str, act: Act, moment: Moment = Moment.NEVER, number: int = 1) 
     return End(killed=False, status=found["status"], events=tuple(found["events"]))
 
 
-def _alone(name: str, act: Act, moment: Moment, number: int, says: int) -> NoReturn:
+def _alone(name: str, act: Act, moment: Moment, number: int, role: str, says: int) -> NoReturn:
     """The process: it never comes back to the tests it was forked from, whatever happens."""
     try:
         cache.clear()
@@ -112,7 +112,7 @@ def _alone(name: str, act: Act, moment: Moment, number: int, says: int) -> NoRet
         identities.forget()
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_lock(%s)", [DOING])
-            cursor.execute("SET ROLE web")
+            cursor.execute(f"SET ROLE {role}" if role else "RESET ROLE")
         events = _dies(moment, number)
         said: dict[str, Any] = {"status": act(), "events": events}
         connection.close()

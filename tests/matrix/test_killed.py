@@ -5,7 +5,7 @@ Each act is done by a process of its own, with a connection of its own, in a dat
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 from unittest.mock import patch
 
@@ -23,6 +23,7 @@ from tests.matrix.expect import OWN
 from tests.matrix.killing import Act, Moment, act_in, drop, fingerprint, inside, make
 from tests.matrix.people import World
 from tests.matrix.rules import Rule
+from tests.matrix.services import BESIDE, SERVICES, Does, Service
 from tests.matrix.test_one_fate import ACTS, INTENT_FIRST, TRAIL, whoever_may
 from tests.matrix.told import EVENTS
 
@@ -47,10 +48,10 @@ class Stage:
     def restore(self) -> None:
         make(self.name, self.kept)
 
-    def changed(self) -> set[str]:
+    def changed(self, before: dict[str, Any]) -> set[str]:
         """The tables that are not as they were."""
         after = fingerprint(self.name)
-        return {table for table in self.before if self.before[table] != after[table]}
+        return {table for table in before if before[table] != after[table]}
 
     def drop(self) -> None:
         drop(self.name)
@@ -77,30 +78,54 @@ def at_the_door(world: World, rule: Rule) -> Act:
 
 @pytest.mark.parametrize("rule", ACTS, ids=str)
 def test_a_door_leaves_act_and_event_or_neither(stage: Stage, rule: Rule) -> None:
-    act = at_the_door(stage.world, rule)
-    through = act_in(stage.name, act)
-    changed = stage.changed()
+    act, events = at_the_door(stage.world, rule), EVENTS.get(str(rule), "").split()
+    if events:
+        first = TRAIL if any(start in str(rule) for start in INTENT_FIRST) else set[str]()
+        killed(stage, act, events, stage.before, first=first)
+    through(stage, act, events, stage.before, status=rule.ok)
+
+
+@pytest.mark.parametrize("one", SERVICES, ids=str)
+def test_a_service_leaves_act_and_event_or_neither(stage: Stage, one: Service) -> None:
+    def does(what: Does) -> Act:
+        return lambda: int(what(stage.world) is NotImplemented)
+
+    if one.before:
+        act_in(stage.name, does(one.before), role="")
+    before, events = fingerprint(stage.name), one.events.split()
+    killed(stage, does(one.act), events, before, role=one.role)
+    through(stage, does(one.act), events, before, role=one.role)
+
+
+def killed(
+    stage: Stage, act: Act, events: list[str], before: dict[str, Any], *, role: str = "web", first: Collection[str] = ()
+) -> None:
+    """At each of its moments nothing stays; after the first event there may be an intent beside, in `first`."""
+    moments = [(Moment.FIRST, 1)]
+    moments += [(moment, number) for number in range(1, len(events) + 1) for moment in (Moment.EVENT, Moment.COMMIT)]
+    for moment, number in moments:
+        assert act_in(stage.name, act, moment, number, role).killed, f"it came through: {moment} {number}"
+        changed = stage.changed(before)
+        if changed:
+            stage.restore()
+        assert changed <= (set(first) if number > 1 else set()), f"killed {moment} {number}: {changed} had changed"
+
+
+def through(
+    stage: Stage, act: Act, events: list[str], before: dict[str, Any], *, role: str = "web", status: int = 0
+) -> None:
+    """Nobody kills it: act and events are there, or none of them was to be."""
+    end = act_in(stage.name, act, role=role)
+    changed = stage.changed(before)
     if changed:
         stage.restore()
-    assert through.status == rule.ok
-    assert " ".join(through.events) == EVENTS.get(str(rule), "")
-    assert not changed or not through.events or changed >= {"audit_auditevent"}
-    if through.events:
-        _killed(stage, act, len(through.events), is_intent_first=any(start in str(rule) for start in INTENT_FIRST))
+    assert (end.killed, end.status, list(end.events)) == (False, status, events)
+    assert not changed or not events or changed >= {"audit_auditevent"}
 
 
-def _killed(stage: Stage, act: Act, events: int, *, is_intent_first: bool = False) -> None:
-    """At each of its moments nothing stays, but for an intent that stands before what shares no transaction with it."""
-    moments = [(Moment.FIRST, 1)]
-    moments += [(moment, number) for number in range(1, events + 1) for moment in (Moment.EVENT, Moment.COMMIT)]
-    for moment, number in moments:
-        assert act_in(stage.name, act, moment, number).killed
-        changed = stage.changed()
-        if is_intent_first and number > 1:
-            changed, there = changed - TRAIL, changed
-            if there:
-                stage.restore()
-        assert changed == set(), f"killed {moment} {number}, and {changed} had changed"
+def test_every_act_of_the_catalogue_is_tried_or_named() -> None:
+    tried = {event for events in [*EVENTS.values(), *(one.events for one in SERVICES)] for event in events.split()}
+    assert tried | set(BESIDE) == set(Action.values) and not tried & set(BESIDE)
 
 
 def test_a_service_that_commits_before_its_event_would_be_found(stage: Stage) -> None:
@@ -113,5 +138,5 @@ def test_a_service_that_commits_before_its_event_would_be_found(stage: Stage) ->
         return 0
 
     assert act_in(stage.name, act, Moment.EVENT).killed
-    assert stage.changed() - TRAIL == {"accounts_apitoken"}
+    assert stage.changed(stage.before) - TRAIL == {"accounts_apitoken"}
     stage.restore()
