@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from typing import Any, NamedTuple, NoReturn
@@ -67,18 +67,22 @@ def inside(name: str) -> Iterator[None]:
         identities.forget()
 
 
+def tables_by(ask: Callable[[str], Sequence[Any]]) -> dict[str, Any]:
+    """Every row of every table, as one number a table; `ask` gives the rows of a statement."""
+    each = (
+        f"SELECT '{table}', count(*), sum(hashtextextended((to_jsonb(t) - 'last_used_at')::text, 0)) FROM {table} t"
+        for (table,) in ask("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+        if table not in PASSING
+    )
+    return {table: rest for table, *rest in ask(" UNION ALL ".join(each))}
+
+
 def fingerprint(name: str) -> dict[str, Any]:
-    """Every row of every table, as one number a table, once nobody acts there any more."""
+    """Of a whole database, once nobody acts there any more."""
     facts = connection.get_connection_params() | {"dbname": name}
     with psycopg.connect(**facts, autocommit=True) as asking:
         asking.execute("SELECT pg_advisory_lock(%s)", [DOING])
-        tables = asking.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
-        each = (
-            f"SELECT '{table}', count(*), sum(hashtextextended((to_jsonb(t) - 'last_used_at')::text, 0)) FROM {table} t"
-            for (table,) in tables
-            if table not in PASSING
-        )
-        return {table: rest for table, *rest in asking.execute(" UNION ALL ".join(each)).fetchall()}
+        return tables_by(lambda statement: asking.execute(statement).fetchall())
 
 
 def act_in(name: str, act: Act, moment: Moment = Moment.NEVER, number: int = 1, role: str = "web") -> End:

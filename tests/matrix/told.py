@@ -1,4 +1,4 @@
-"""What each door that changes something tells the trail when it is called as `rules.py` calls it; the others tell nothing."""
+"""What each door that changes something tells the trail when it is called as `rules.py` calls it; others tell nothing."""
 
 from __future__ import annotations
 
