@@ -146,7 +146,7 @@ gpu-check: dev ## the node agent on the GPUs of this machine: their readings, an
 tamper: dev ## tampering with the trail by the database's superuser: each kind caught, no false alarm (LONG=1: a million rows)
 	@SECONDS=0
 	trap '$(DATABASE_DOWN)' EXIT
-	$(AS_ROOT) $(VENV) -m pytest tests/audit/test_tamper.py tests/audit/test_sealing.py $(ARGS)
+	$(AS_ROOT) $(VENV) -m pytest -vvs tests/audit/test_tamper.py tests/audit/test_sealing.py $(ARGS)
 	echo "tamper: $$SECONDS s"
 
 bench: TEST_STACK += --env BANCADA_SUBMISSIONS_PER_MINUTE=0 --env BANCADA_SOCKETS_PER_PERSON=5000

@@ -49,7 +49,11 @@ def exported() -> Lines:
 
 
 def check(lines: Lines, kept: list[dict[str, object]]) -> verify.Report:
-    return verify.verify(lines, [KEY.public_key()], kept)
+    try:
+        return verify.verify(lines, [KEY.public_key()], kept)
+    except verify.Bad as bad:
+        print(f"WRONG: {bad}")  # `make tamper` shows it beside what was done
+        raise
 
 
 def sql(*statements: str) -> None:
