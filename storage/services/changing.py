@@ -23,7 +23,7 @@ from projects.models import Project
 from storage.services import passes
 from storage.services.rules import rules
 
-PIECE = 4 * 1024 * 1024  # bytes of one piece at most
+PIECE = 6 * 1024 * 1024  # bytes of one piece at most: as much as the portal takes of any request to its API
 
 
 def begin(

@@ -1,15 +1,15 @@
-"""D1: the files' door by itself: a long list, bytes in and out beside `cp`, memory at 10 GB, fifty people at once."""
+"""D1: the files' door by itself: a long list, bytes in and out beside `cp`, memory at 10 GB, fifty people at once; the
+same bytes over HTTP."""
 
 from __future__ import annotations
 
-import hashlib
 import os
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from tests.bench import carrying
 from tests.bench.figures import Figure, quantile
 from tests.bench.gpus import resident, spent
 from tests.bench.place import Place
@@ -18,14 +18,14 @@ from tests.files.door import ANA
 
 MB = 1024 * 1024
 ENTRIES, PEOPLE, OPENS = 10_000, 50, 8
-PIECE = 4 * MB  # as the portal takes them
 
 
-def measure(_place: Place, *, small: bool = False, large: bool = False) -> Iterator[Figure]:
-    """The door as it runs in production, over a folder of this machine; every byte crosses its socket."""
+def measure(place: Place, *, small: bool = False, large: bool = False) -> Iterator[Figure]:
+    """The door as it runs in production, over a folder of this machine; then all of it, from nginx' port on."""
+    yield from carrying.through_http(place, 66 * MB if small else 1026 * MB)
     with door.running() as house:
         yield from _list(house, ENTRIES // 10 if small else ENTRIES)
-        yield from _bytes(house, 64 * MB if small else 1024 * MB)
+        yield from carrying.through_the_door(house, 66 * MB if small else 1026 * MB)
         yield _memory(house, 256 * MB if small else 10 * 1024 * MB)
         yield _people(house, 5 if small else PEOPLE)
 
@@ -47,55 +47,6 @@ def _list(house: door.Place, entries: int) -> Iterator[Figure]:
     yield Figure("D1", f"list of {entries:,} entries, p95", f"{worst:.0f} ms", goal="≤ 300 ms", good=worst <= 300)
     for path in house.project.iterdir():
         path.unlink()
-
-
-def _bytes(house: door.Place, size: int) -> Iterator[Figure]:
-    """`cp` and door in turn, the best of three each; the same bytes by their digest."""
-    block = os.urandom(PIECE)
-    source = house.folder / "source"
-    with source.open("wb") as file:
-        for _ in range(size // PIECE):
-            file.write(block)
-    copy = ["cp", str(source), str(house.folder / "copy")]
-    plain = min(_took(lambda: subprocess.run(copy, check=True)) for _ in range(3))
-    synced = min(
-        _took(lambda: subprocess.run(["sh", "-c", '"$@" && sync "$3"', "sh", *copy], check=True)) for _ in range(3)
-    )
-    digests = {hashlib.file_digest(source.open("rb"), "sha256").hexdigest()}
-    up = min(_took(lambda: digests.add(_up(house, block, size))) for _ in range(3))
-    down = min(_took(lambda: _down(house)) for _ in range(3))
-    with house.door() as opened:
-        whole = hashlib.sha256()
-        for piece in opened.read("up")[1]:
-            whole.update(piece)
-    digests.add(whole.hexdigest())
-    upload = "upload, on the disk and whole by its SHA-256"
-    for what, took, name, beside in ((upload, up, "cp and sync", synced), ("download", down, "cp", plain)):
-        yield Figure(
-            "D1", f"{what}, {size // MB:,} MB", f"{size / MB / took:,.0f} MB/s", f"{name}: {size / MB / beside:,.0f} MB/s",
-            f"{beside / took:.2f}", "≥ 0.5", beside / took >= 0.5,
-        )  # fmt: skip
-    same = len(digests) == 1
-    yield Figure(
-        "D1", "the bytes that came back", "the same" if same else "others", goal="the same", good=same, must=True
-    )
-    for path in (source, house.folder / "copy", house.project / "up"):
-        path.unlink()
-
-
-def _up(house: door.Place, block: bytes, size: int) -> str:
-    upload = os.urandom(16).hex()
-    with house.door() as opened:
-        at = opened.begin("up", upload, size, overwrite=True)
-        while at < size:
-            at = opened.piece("up", upload, at, len(block), [block])
-        return opened.finish("up", upload, size, overwrite=True)[1]
-
-
-def _down(house: door.Place) -> None:
-    with house.door() as opened:
-        for _ in opened.read("up")[1]:
-            pass
 
 
 def _memory(house: door.Place, size: int) -> Figure:

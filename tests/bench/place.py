@@ -178,6 +178,9 @@ class Client:
     def post(self, path: str, body: bytes, **headers: str) -> Answer:
         return self._ask("POST", path, body, headers)
 
+    def put(self, path: str, body: bytes, **headers: str) -> Answer:
+        return self._ask("PUT", path, body, headers)
+
     def delete(self, path: str, **headers: str) -> Answer:
         return self._ask("DELETE", path, None, headers)
 

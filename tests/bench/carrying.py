@@ -1,0 +1,135 @@
+"""D1: a gigabyte in and out beside `cp` of the same bytes in the same folder, in turn: over HTTP, and by the door alone.
+
+What is copied was just written, so both sides read from the page cache; both write to pages that are new. `cp` here is
+coreutils': on file systems that can (btrfs, XFS) it may share blocks and copy nothing, on others the kernel copies by
+itself (copy_file_range), so that no byte passes through a process. An upload is on the disk when it is answered: it
+stands beside `cp` and `sync` of the copy. A download stands beside `cp` alone; who reads it throws it away.
+"""
+
+from __future__ import annotations
+
+import collections
+import hashlib
+import http.client
+import json
+import os
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from tests.bench.figures import Figure
+from tests.bench.place import JSON, PROJECT, RESEARCHERS, Answer, Place
+from tests.files import door
+
+MB = 1024 * 1024
+PIECE = 6 * MB  # as the portal takes them
+ROUNDS = 3
+FILES = f"/api/v1/projects/{PROJECT}/files"
+Bytes = Iterator[bytes | memoryview]
+
+
+def through_http(place: Place, size: int) -> Iterator[Figure]:
+    """From nginx' port on loopback to the file system and back: as `bancada cp` does, without digests of its own."""
+    name, block = f"bench-{os.urandom(4).hex()}", os.urandom(PIECE)
+    try:
+        yield from _beside(
+            "over HTTP", place.var, block, size, lambda: _put(place, name, block, size), lambda: _get(place, name)
+        )
+    finally:
+        place.api(RESEARCHERS[0]).delete(f"{FILES}?path={name}")
+
+
+def through_the_door(house: door.Place, size: int) -> Iterator[Figure]:
+    """What of it is the door: one connection to its socket and the process behind it, neither nginx nor Django."""
+    block = os.urandom(PIECE)
+    yield from _beside(
+        "by the door alone", house.folder, block, size, lambda: _up(house, block, size), lambda: _down(house)
+    )
+    (house.project / "up").unlink()
+
+
+def _beside(
+    way: str, folder: Path, block: bytes, size: int, up: Callable[[], str], down: Callable[[], Bytes]
+) -> Iterator[Figure]:
+    """All four in turn, the best of ROUNDS each; then once more what comes back, for its digest."""
+    source, copy = folder / "bench-source", folder / "bench-copy"
+    with source.open("wb") as file:
+        for _ in range(size // len(block)):
+            file.write(block)
+    with source.open("rb") as file:
+        digests = {hashlib.file_digest(file, "sha256").hexdigest()}
+    acts: dict[str, Callable[[], object]] = {
+        "cp": lambda: subprocess.run(["cp", source, copy], check=True),
+        "cp and sync": lambda: subprocess.run(
+            ["sh", "-c", 'cp "$1" "$2" && sync "$2"', "sh", source, copy], check=True
+        ),
+        "up": lambda: digests.add(up()),
+        "down": lambda: collections.deque(down(), maxlen=0),
+    }
+    best = dict.fromkeys(acts, float("inf"))
+    for name in list(acts) * ROUNDS:
+        began = time.monotonic()
+        acts[name]()
+        best[name] = min(best[name], time.monotonic() - began)
+    source.unlink()
+    copy.unlink()
+    yield _figure(f"upload, on the disk and whole by its SHA-256, {way}", size, best["up"], "cp and sync", best)
+    yield _figure(f"download, {way}", size, best["down"], "cp", best)
+    whole = hashlib.sha256()
+    for piece in down():
+        whole.update(piece)
+    same = digests == {whole.hexdigest()}
+    yield Figure("D1", f"the bytes, {way}", "the same" if same else "others", goal="the same", good=same, must=True)
+
+
+def _figure(what: str, size: int, took: float, beside: str, best: dict[str, float]) -> Figure:
+    ratio = best[beside] / took
+    return Figure(
+        "D1", f"{what}, {size // MB:,} MB", f"{size / MB / took:,.0f} MB/s",
+        f"{beside}: {size / MB / best[beside]:,.0f} MB/s", f"{ratio:.2f}", "≥ 0.5", ratio >= 0.5,
+    )  # fmt: skip
+
+
+def _put(place: Place, name: str, block: bytes, size: int) -> str:
+    caller, about = place.api(RESEARCHERS[0]), {"path": name, "size": size, "overwrite": True}
+    at = _told(caller.post(f"{FILES}/uploads", json.dumps(about).encode(), **JSON))
+    upload = f"{FILES}/uploads/{at['id']}"
+    while at["offset"] < size:
+        at = _told(caller.put(f"{upload}?path={name}&offset={at['offset']}", block))
+    return str(_told(caller.post(f"{upload}/finish", json.dumps(about).encode(), **JSON))["digest"])
+
+
+def _told(answer: Answer) -> dict[str, Any]:
+    if answer.status not in (200, 201):
+        raise SystemExit(f"not taken ({answer.status}): {answer.body[:300]!r}")
+    return dict(answer.json())
+
+
+def _get(place: Place, name: str) -> Bytes:
+    """As cheap as Python has it: into one buffer, again and again."""
+    link = http.client.HTTPConnection(place.host, timeout=60)
+    link.request(
+        "GET", f"{FILES}/content?path={name}", headers={"Authorization": f"Bearer {place.token(RESEARCHERS[0])}"}
+    )
+    answer, room = link.getresponse(), memoryview(bytearray(MB))
+    if answer.status != 200:
+        raise SystemExit(f"not given out ({answer.status})")
+    while count := answer.readinto(room):
+        yield room[:count]
+    link.close()
+
+
+def _up(house: door.Place, block: bytes, size: int) -> str:
+    upload = os.urandom(16).hex()
+    with house.door() as opened:
+        at = opened.begin("up", upload, size, overwrite=True)
+        while at < size:
+            at = opened.piece("up", upload, at, len(block), [block])
+        return opened.finish("up", upload, size, overwrite=True)[1]
+
+
+def _down(house: door.Place) -> Bytes:
+    with house.door() as opened:
+        yield from opened.read("up")[1]
