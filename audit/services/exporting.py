@@ -18,7 +18,7 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from audit.models import AuditSeal, Checkpoint
-from audit.services import canonical
+from audit.services import canonical, unseen
 from audit.services.sealing import told
 from audit.services.wanted import Wanted
 
@@ -93,7 +93,7 @@ def beginning(wanted: Wanted, after: int) -> bytes:
     chain = bytes(AuditSeal.objects.get(seq=after).chain) if after else canonical.GENESIS
     return _line({
         "bancada": "trail", "version": 1, "origin": settings.PUBLIC_URL, "filter": wanted.plain(),
-        "before": {"seq": after, "chain": chain.hex()},
+        "before": {"seq": after, "chain": chain.hex()}, "not_seen": unseen.WORDS,
     })  # fmt: skip
 
 

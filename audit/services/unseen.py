@@ -16,6 +16,13 @@ from audit import trail
 from audit.actions import Action, Outcome
 from audit.models import AuditEvent
 
+# as evidence says it, the same in every language and at every time
+WORDS = (
+    "reads of files over ssh",
+    "what an administrator does as root on a node",
+    "data that a job read without declaring it",
+    "what happened in Slurm while nobody followed it: events follower.away say from when to when",
+)
 AWAY = timedelta(minutes=5)  # a look is due every 30 s at least
 MOST = 20
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +20,9 @@ from audit.services.exports import asking, making
 from audit.services.sealing import Sealer
 from audit.services.wanted import Wanted
 from client.bancada import verify
-from tests.audit.exporting import KEY
+from tests.audit.exporting import KEY, key_file
 from tests.audit.hostile import CONTROL, STARTS, formulas, plain_rows, strings
+from tests.audit.test_making import signed_bundle
 from tests.factories import make_project, make_user
 
 
@@ -60,6 +63,21 @@ def test_the_evidence_is_whole_lines_and_verifies(exported: Any, _strings: list[
         AuditEvent.objects.filter(action="log.read").order_by("pk").values_list("detail__words", flat=True)
     )
     assert kept[:3] == _strings[:3]
+
+
+def test_a_signed_bundle_of_them_verifies_and_its_files_say_the_same(
+    exported: Any, _strings: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, settings: Any
+) -> None:
+    settings.EXPORTS_FOLDER = str(tmp_path / "exports")
+    by = make_user('=1+1"lena')
+    row = signed_bundle(monkeypatch, by, wanted=Wanted(action="log.read"))
+    assert verify.main([str(row.path), "--key", str(key_file(tmp_path))]) == verify.OK
+    with zipfile.ZipFile(row.path) as archive:
+        assert json.loads(archive.read("manifest.json"))["exporter"]["sign_in"] == by.username
+        lines = gzip.decompress(archive.read("evidence.jsonl.gz")).splitlines()
+    said = [json.loads(line) for line in lines]
+    assert len([one for one in said if "event" in one]) == len(_strings)
+    assert len(said[0]["not_seen"]) == 4
 
 
 def _lines(data: bytes) -> list[str]:
