@@ -78,7 +78,7 @@ def test_the_name_is_gone_and_the_trail_verifies_as_before(ana: User) -> None:
     sealer.seal()
     sealer.checkpoint(KEY)
     before = [
-        json.loads(line)["chain"] for line in exported() if '"chain"' in line and '"seq"' in line and "event" in line
+        json.loads(line)["chain"] for line in exported() if '"chain"' in line and '"seq"' in line and '"event"' in line
     ]
     Roles().use("web")
     row = pseudonyms.ask(person=ana, by=None, why="asked for")
@@ -96,7 +96,7 @@ def test_the_name_is_gone_and_the_trail_verifies_as_before(ana: User) -> None:
     report = verify.verify(exported(), [KEY.public_key()])
     assert report.events == AuditEvent.objects.count()
     assert [
-        json.loads(line)["chain"] for line in exported() if '"chain"' in line and '"seq"' in line and "event" in line
+        json.loads(line)["chain"] for line in exported() if '"chain"' in line and '"seq"' in line and '"event"' in line
     ][: len(before)] == before
     read = AuditEvent.objects.get(action=Action.LOG_READ)
     assert (read.actor_name, read.ran_as, read.address) == (row.pseudonym, row.pseudonym, None)
