@@ -34,7 +34,7 @@ def begin(channel: Channel, root: Root, uid: int, asked: dict[str, Any]) -> None
             if have > asked["size"]:
                 raise Refused("offset", offset=have)
             try:
-                check_room(part, asked["size"] - have)
+                check_room(above, asked["size"] - have)  # not of the part: a folder's own bound shows on the folder
             except Refused:
                 os.unlink(PART + asked["id"], dir_fd=above)
                 raise
