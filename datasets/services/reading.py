@@ -59,11 +59,23 @@ def of_project(project: Project, reader: User) -> Sequence[Standing]:
 
 
 def kept_in(project: Project, reader: User) -> list[Kept]:
-    """The versions of datasets that lie in the project's folder and are bound to something, in one query."""
-    bound, folder = Q(dataset__downloads=False) | Q(dataset__classification__in=PERSONAL), f"{project.folder}/"
-    rows = DatasetVersion.objects.filter(bound, path__startswith=folder).select_related(*_OF_USE)
+    """The versions of datasets that lie in the project's folder, or around it, and are bound to something; in one query.
+
+    Only of the project's own datasets, and of those it was ever given: a stranger's word binds nothing here.
+    """
+    bound = Q(dataset__downloads=False) | Q(dataset__classification__in=PERSONAL)
+    given = Exists(Grant.objects.filter(dataset=OuterRef("dataset"), project=project))
+    rows = DatasetVersion.objects.filter(bound, Q(dataset__project=project) | given).select_related(*_OF_USE)
     found = _annotated(rows, reader, Value(project.pk))
-    return [Kept(one.path[len(folder) :], one.dataset, _may_read(one, reader)) for one in found]
+    placed = ((_beneath(project.folder, one.path), one) for one in found)
+    return [Kept(path, one.dataset, _may_read(one, reader)) for path, one in placed if path is not None]
+
+
+def _beneath(folder: str, path: str) -> str | None:
+    """The path as it is beneath the folder, "" for all of it; None where it lies elsewhere."""
+    if f"{folder}/".startswith(f"{path}/"):
+        return ""
+    return path.removeprefix(f"{folder}/") if path.startswith(f"{folder}/") else None
 
 
 _OF_USE = ("dataset__agreement", "dataset__steward")

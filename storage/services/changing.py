@@ -85,7 +85,8 @@ def make(*, project: Project, by: User, path: str, parents: bool = False) -> Non
 
 
 def rename(*, project: Project, by: User, path: str, to: str) -> Entry:
-    """Give another name or place; never over something that is there."""
+    """Give another name or place; never over something that is there, nor out of where data are bound."""
+    rules(project, by).may_move(path, to)
     with _act(Action.FILE_RENAMED, project, by, path, to=shown(to)) as (door, told):
         entry = door.rename(path, to)
         told |= {"size": entry.size, "kind": entry.kind}

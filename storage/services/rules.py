@@ -48,14 +48,27 @@ class Rules:
     def may_take_all(self, door: Door, path: str) -> None:
         """That nothing beneath a folder may not be taken; asks the door where files of such a job could lie."""
         for place in self.kept:
-            inside = f"{place.path}/".startswith(f"{path}/" if path else "")
-            if inside and not (place.may_read and place.dataset.downloads):
-                raise self._refused(path, place.dataset, _not_given_out(place))
+            if _is_in(place.path, path) or _is_in(path, place.path):
+                self._may_leave(place, path)
         for one in self.written:
             bound = not (one.may_read and one.dataset.downloads)
             found = door.walk(path, since=_since(one), uid=_uid(one), limit=1) if bound else None
             if found and (found.count or found.cut):
                 raise self._refused(path, one.dataset, _not_given_out(one))
+
+    def may_move(self, path: str, to: str) -> None:
+        """That nothing gets out of where data are bound but what may be taken anyway. What a job wrote stays bound by
+        its person and time, whatever it is called."""
+        for place in self.kept:
+            leaves = _is_in(path, place.path) and not _is_in(to, place.path)
+            if leaves or _is_in(place.path, path):
+                self._may_leave(place, path)
+
+    def _may_leave(self, place: reading.Kept, path: str) -> None:
+        if not place.may_read:
+            raise self._refused(path, place.dataset, _shut(place))
+        if not place.dataset.downloads:
+            raise self._refused(path, place.dataset, _not_given_out(place))
 
     def _of(self, entry: Entry) -> list[reading.Standing]:
         if not entry.is_file:
@@ -63,7 +76,7 @@ class Rules:
         return [one for one in self.written if entry.uid == _uid(one) and entry.mtime >= _since(one)]
 
     def _kept_at(self, path: str) -> list[reading.Kept]:
-        return [one for one in self.kept if f"{path}/".startswith(f"{one.path}/")]
+        return [one for one in self.kept if _is_in(path, one.path)]
 
     def _refused(self, path: str, dataset: reading.Dataset, why: str) -> Refused:
         key: dict[str, object] = {"code": self.project.code, "dataset": dataset.code}
@@ -73,6 +86,11 @@ class Rules:
 def rules(project: Project, reader: User) -> Rules:
     """What binds here: two statements."""
     return Rules(project, reading.of_project(project, reader), reading.kept_in(project, reader))
+
+
+def _is_in(path: str, folder: str) -> bool:
+    """At or beneath; "" is the project's whole folder."""
+    return not folder or f"{path}/".startswith(f"{folder}/")
 
 
 def _uid(one: reading.Standing) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from django.utils import timezone
@@ -12,10 +13,10 @@ from django.utils import timezone
 from access.errors import Refused
 from access.ids import uuid7
 from accounts.models import User
-from datasets.models import Dataset, DatasetUse
+from datasets.models import Dataset, DatasetUse, DatasetVersion
 from datasets.services import registering, terms, versions
 from projects.models import Project
-from storage.services import looking
+from storage.services import changing, looking
 from tests.datasets.conftest import Shelf
 from tests.files.door import ANA, BETO, LOGINS, Place
 from tests.files.door import own as own_file
@@ -98,22 +99,64 @@ def test_what_is_not_given_out_is_looked_at_only(bound: Bound) -> None:
     assert not bound.takes(bound.member, "")
 
 
-def test_bound_data_that_lie_in_the_folder_are_bound_there_too(bound: Bound) -> None:
+def scans(bound: Bound, *, given: bool = True, path: str = "/scans") -> None:
+    """A version of a personal dataset of somebody else's lies in the readers' folder."""
     bound.personal()
-    (bound.place.project / "scans").mkdir()
-    own_file(bound.place.project / "scans", ANA, 0o2775)
-    bound.file("scans/one")
-    bound.file("scansbeside")
-    versions.add(
-        dataset=Dataset.objects.get(pk=bound.dataset.pk),
-        label="v2",
-        path=f"{bound.users.folder}/scans",
-        by=bound.steward,
-    )
+    for name in ("scans", "scans/old", "free"):
+        (bound.place.project / name).mkdir()
+        own_file(bound.place.project / name, ANA, 0o2777)
+    for name in ("scans/one", "scans/old/two", "scansbeside"):
+        bound.file(name)
+    if given:
+        bound.grant()
+    dataset = Dataset.objects.get(pk=bound.dataset.pk)
+    versions.add(dataset=dataset, label="v2", path=f"{bound.users.folder}{path}", by=bound.steward)
+
+
+def test_bound_data_that_lie_in_the_folder_are_bound_there_too(bound: Bound) -> None:
+    scans(bound)
     assert not bound.reads(bound.member, "scans/one")
     assert bound.reads(bound.member, "scansbeside")
-    assert not bound.takes(bound.member, "scans")
-    assert not bound.takes(bound.member, "")
+    for folder in ("scans", "scans/old", ""):
+        assert not bound.takes(bound.member, folder), folder
+    assert bound.takes(bound.member, "free")
+
+
+@pytest.mark.parametrize("path", ["", "/.."])
+def test_data_that_lie_in_the_whole_folder_bind_all_of_it(bound: Bound, path: str) -> None:
+    scans(bound, path="")
+    if path:
+        DatasetVersion.objects.filter(label="v2").delete()
+        around = Path(bound.users.folder).parent
+        versions.add(dataset=bound.dataset, label="v3", path=str(around), by=bound.steward)
+    assert not bound.reads(bound.member, "scans/one")
+    assert not bound.reads(bound.member, "scansbeside")
+    assert not bound.takes(bound.member, "free")
+
+
+def test_data_of_which_the_project_knows_nothing_bind_nothing_in_its_folder(bound: Bound) -> None:
+    scans(bound, given=False)
+    assert bound.reads(bound.member, "scans/one")
+    assert bound.takes(bound.member, "")
+
+
+def test_bound_data_are_not_moved_out_of_their_rules(bound: Bound) -> None:
+    scans(bound)
+
+    def moves(path: str, to: str) -> bool:
+        try:
+            changing.rename(project=bound.users, by=bound.member, path=path, to=to)
+        except Refused:
+            return False
+        return True
+
+    for path, to in (("scans/one", "free/one"), ("scans/old", "free/old"), ("scans", "free/scans")):
+        assert not moves(path, to), path
+    assert moves("scans/one", "scans/old/one")
+    assert moves("scansbeside", "free/beside")
+    assert not bound.reads(bound.member, "scans/old/one")
+    terms.accept(dataset=bound.dataset, number=1, by=bound.member)
+    assert moves("scans/old/one", "free/one")
 
 
 def test_without_bound_data_nothing_is_asked_of_the_door(bound: Bound) -> None:
