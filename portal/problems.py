@@ -13,6 +13,7 @@ from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from access.numbers import whole
 from audit import context
 
 MEDIA_TYPE = "application/problem+json"
@@ -75,5 +76,4 @@ def for_api(get_response: Next) -> Next:
 
 
 def _length(request: HttpRequest) -> int:
-    text = str(request.META.get("CONTENT_LENGTH") or "0")
-    return int(text) if text.isascii() and text.isdigit() else 0
+    return whole(str(request.META.get("CONTENT_LENGTH") or "0"), digits=30) or 0

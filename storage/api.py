@@ -8,6 +8,7 @@ from django.http import HttpRequest, StreamingHttpResponse
 from ninja import Field, Query, Router, Schema, Status
 
 from access import gate
+from access.numbers import whole
 from access.permissions import Permission
 from accounts.models import User
 from files.answers import Refused
@@ -146,8 +147,7 @@ def begin(request: HttpRequest, code: str, body: UploadIn) -> Status[dict[str, A
 def piece(request: HttpRequest, code: str, id: Id, where: Query[Piece]) -> dict[str, Any]:
     """The next bytes of an upload: the body, as it is."""
     project = _changed(request, code)
-    text = request.headers.get("Content-Length", "")
-    size = int(text) if text.isdigit() and len(text) < 10 else 0
+    size = whole(request.headers.get("Content-Length", ""), digits=9) or 0
     if not 0 < size <= changing.PIECE:
         raise Refused("too-large" if size else "bad-request")
     chunks = iter(lambda: request.read(CHUNK), b"")

@@ -10,6 +10,7 @@ from typing import Any
 from django.db.models import BigIntegerField, Max, Min, Q, Subquery, Value
 from django.db.models.functions import Coalesce
 
+from access.numbers import whole
 from audit import identities, things
 from audit.models import AuditEvent, EventQuerySet, Identity
 
@@ -54,7 +55,7 @@ class Search:
         if self.dataset:
             yield [Q(subject_type="dataset", subject_id=str(key)) for key in things.keys("dataset", self.dataset)]
         if self.job:
-            keys = things.keys("job", self.job) if self.job.isdigit() else [self.job]
+            keys = [self.job] if whole(self.job, digits=len(self.job)) is None else things.keys("job", self.job)
             yield [Q(subject_type="job", subject_id=str(key)) for key in keys]
         if self.address:
             refs = Identity.objects.filter(kind=identities.ADDRESS, value=self.address)

@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from access.numbers import whole
 from audit import trail
 from audit.actions import Action
 from audit.models import Checkpoint, Verification
@@ -63,8 +64,9 @@ def seals(request: HttpRequest) -> HttpResponse:
     scope.whole_for(request.user)
     before = request.GET.get("before", "")
     rows = Checkpoint.objects.order_by("-pk")
-    if before.isdigit() and len(before) < 18:
-        rows = rows.filter(pk__lt=int(before))
+    number = whole(before, digits=17)
+    if number is not None:
+        rows = rows.filter(pk__lt=number)
     found = list(rows[: PAGE + 1])
     trail.record(Action.TRAIL_READ, by=request.user, filter={"seals": before or "newest"})
     older = found[PAGE - 1].pk if len(found) > PAGE else None

@@ -20,6 +20,7 @@ from django.views.decorators.http import require_safe
 from access import gate
 from access.compiled import Fixed
 from access.errors import NotFound
+from access.numbers import whole
 from access.permissions import Permission
 from audit import trail
 from audit.actions import Action, Outcome
@@ -81,13 +82,12 @@ def asked_of(request: HttpRequest) -> dict[str, Any]:
     """What the address asks for; anything that is no filter counts as not asked."""
     get = request.GET.get
     words = {name: get(name, "").replace("\x00", "").strip()[:most] for name, most in WORDS.items()}
-    before = get("before", "")
     return words | {
         "action": get("action") if get("action") in Action.values else "",
         "outcome": get("outcome") if get("outcome") in Outcome.values else "",
         "since": _day(get("since", "")),
         "until": _day(get("until", "")),
-        "before": int(before) if before.isdigit() and len(before) < 18 else None,
+        "before": whole(get("before", ""), digits=17),
     }
 
 

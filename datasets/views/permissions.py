@@ -15,6 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from access import gate
 from access.errors import NotFound
+from access.numbers import whole
 from access.permissions import Permission
 from accounts.http import SignedInRequest
 from accounts.models import User
@@ -119,8 +120,7 @@ def accept(request: SignedInRequest, code: str) -> HttpResponse:
     if now is None:
         raise NotFound(Permission.DATASET_FIND, "datasets.terms", {"code": code})
     if request.method == "POST":
-        typed = request.POST.get("number", "")
-        number = int(typed) if typed.isascii() and typed.isdigit() and len(typed) < 9 else 0
+        number = whole(request.POST.get("number", ""), digits=8) or 0
         act = partial(terms.accept, dataset=row, number=number, by=request.user)
         return done_or_said(request, act, _("Accepted."), "datasets:terms", code)
     context = {"one": row, "terms": now, "crumbs": crumbs(row) if row.may_view else crumbs()}

@@ -16,6 +16,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 
 from access import gate
+from access.numbers import whole
 from access.permissions import Permission
 from accounts.http import SignedInRequest
 from jobs.acts import DESTROYS, ON_SLURM, Act
@@ -52,9 +53,8 @@ def _detail(request: HttpRequest, wanted: Act) -> dict[str, int] | None:
     """What the act takes beside the job; None where that is missing, or is none."""
     if wanted is not Act.EXTEND:
         return {}
-    said = request.POST.get("minutes", "")
-    is_good = said.isascii() and said.isdigit() and len(said) < 9 and 0 < int(said) <= LONGEST_MINUTES
-    return {"minutes": int(said)} if is_good else None
+    minutes = whole(request.POST.get("minutes", ""), digits=8) or 0
+    return {"minutes": minutes} if 0 < minutes <= LONGEST_MINUTES else None
 
 
 def _tell(request: SignedInRequest, wanted: Act, outcome: acts.Outcome) -> None:

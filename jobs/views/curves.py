@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from access import gate
+from access.numbers import whole
 from access.permissions import Permission
 from accounts.http import SignedInRequest
 from audit import trail
@@ -59,8 +60,7 @@ def together(request: SignedInRequest) -> HttpResponse:
 @require_GET
 def csv(request: SignedInRequest, pk: UUID) -> HttpResponse | StreamingHttpResponse:
     """The points as they are drawn, with `b` those of a second job too, with `task` of one of an array; recorded."""
-    number, other = request.GET.get("task", ""), request.GET.get("b", "")
-    task = int(number) if number.isascii() and number.isdigit() and len(number) < 8 else None
+    task, other = whole(request.GET.get("task", ""), digits=7), request.GET.get("b", "")
     jobs = [reading.fetch_to_take(request.user, one) for one in (pk, other) if one]
     try:
         found = [(job, metrics.of(job=job, by=request.user, task=task).curves) for job in jobs]

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_safe
 
 from access import gate
+from access.numbers import whole
 from access.permissions import Permission
 from accounts.http import SignedInRequest
 from audit import trail
@@ -59,11 +60,11 @@ def _readings(line: showing.Line) -> list[Any]:
 def moment(request: SignedInRequest, pk: str) -> HttpResponse:
     """The line of the output that was written at a moment (`at`, unix seconds)."""
     job = reading.fetch(request.user, pk)
-    text = request.GET.get("at", "")
-    if not text.isdigit() or len(text) > 10:
+    at = whole(request.GET.get("at", ""), digits=10)
+    if at is None:
         return HttpResponseBadRequest("at: unix seconds")
     try:
-        found = moments.line_at(job=job, by=request.user, at=datetime.fromtimestamp(int(text), UTC))
+        found = moments.line_at(job=job, by=request.user, at=datetime.fromtimestamp(at, UTC))
     except reading.ReaderDown:
         return JsonResponse({"state": "away"})
     if found is None:

@@ -17,6 +17,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
+from access.numbers import whole
 from access.permissions import Permission
 from accounts.http import SignedInRequest
 from accounts.models import User
@@ -69,7 +70,7 @@ def shares(request: SignedInRequest, code: str, allocation: str) -> HttpResponse
 
 def _number(request: SignedInRequest) -> int:
     text = (request.POST if request.method == "POST" else request.GET).get("page", "1")
-    return max(1, int(text)) if text.isascii() and text.isdigit() and len(text) < 5 else 1
+    return whole(text, digits=4) or 1
 
 
 def _rows(request: SignedInRequest, row: Allocation, users: Sequence[User]) -> list[Row]:

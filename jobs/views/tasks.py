@@ -15,6 +15,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from access import gate
+from access.numbers import whole
 from access.permissions import Permission
 from accounts.http import SignedInRequest
 from audit import trail
@@ -82,7 +83,8 @@ def _preview(request: SignedInRequest, job: Job) -> HttpResponse:
 
 
 def _number(text: str) -> int:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 8 else -1
+    number = whole(text, digits=7)
+    return -1 if number is None else number
 
 
 @login_required

@@ -12,6 +12,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from access import gate
+from access.numbers import whole
 from access.permissions import Permission
 from accounts.http import SignedInRequest
 from files.answers import Refused
@@ -97,8 +98,7 @@ def _page(path: str, order: str, offset: int) -> str:
 
 def number(request: SignedInRequest, name: str) -> int:
     """A whole number of the query; what is none counts as 0."""
-    text = request.GET.get(name, "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+    return whole(request.GET.get(name, ""), digits=9) or 0
 
 
 def _file(request: SignedInRequest, project: Project, path: str) -> HttpResponse:

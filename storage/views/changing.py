@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST
 
+from access.numbers import whole
 from access.permissions import Permission
 from accounts.http import SignedInRequest
 from files.answers import Refused
@@ -71,8 +72,7 @@ def begin(request: SignedInRequest, code: str) -> dict[str, Any]:
 def piece(request: SignedInRequest, code: str) -> dict[str, Any]:
     """The next bytes of an upload: the body, as it is."""
     project, path = _project(request, code), asked(request)
-    text = request.headers.get("Content-Length", "")
-    size = int(text) if text.isdigit() and len(text) < 10 else 0
+    size = whole(request.headers.get("Content-Length", ""), digits=9) or 0
     if not 0 < size <= changing.PIECE:
         raise Refused("too-large" if size else "bad-request")
     chunks = iter(lambda: request.read(CHUNK), b"")
@@ -96,10 +96,10 @@ def finish(request: SignedInRequest, code: str) -> dict[str, Any]:
 
 
 def _size(request: SignedInRequest, name: str) -> int:
-    text = request.GET.get(name, "")
-    if not (text.isascii() and text.isdigit() and len(text) < 18):
+    size = whole(request.GET.get(name, ""), digits=17)
+    if size is None:
         raise Refused("bad-request")
-    return int(text)
+    return size
 
 
 @login_required

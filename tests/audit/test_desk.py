@@ -68,6 +68,8 @@ def test_search_by_everything(auditor: Client, project: Project) -> None:
     assert shown(auditor, who="davi", address="192.0.2.8") == ["session.opened"]
     tomorrow, today = (timezone.localdate() + timedelta(days=n) for n in (1, 0))
     assert "log.read" in shown(auditor, since=str(today), until=str(today))
+    assert shown(auditor, job="²") == [] and shown(auditor, before="²") == shown(auditor)
+    assert auditor.get("/audit/seals?before=²").status_code == 200
     assert shown(auditor, since=str(tomorrow)) == [] and shown(auditor, until=str(today - timedelta(days=1))) == []
 
 
