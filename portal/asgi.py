@@ -14,9 +14,10 @@ django.setup()
 
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from django.conf import settings  # noqa: E402
+from django.urls import re_path  # noqa: E402
 
 from jobs.routing import websocket_urlpatterns  # noqa: E402
-from portal.sockets import OurOrigin, signed_in  # noqa: E402
+from portal.sockets import OurOrigin, nowhere, signed_in  # noqa: E402
 
 
 async def no_pages(scope: dict[str, Any], _receive: Any, send: Any) -> None:
@@ -30,7 +31,9 @@ async def no_pages(scope: dict[str, Any], _receive: Any, send: Any) -> None:
 application = ProtocolTypeRouter(
     {
         "http": no_pages,
-        "websocket": OurOrigin(signed_in(URLRouter(websocket_urlpatterns)), settings.CSRF_TRUSTED_ORIGINS),
+        "websocket": OurOrigin(
+            signed_in(URLRouter([*websocket_urlpatterns, re_path("", nowhere)])), settings.CSRF_TRUSTED_ORIGINS
+        ),
     }
 )
 gc.freeze()  # what is loaded stays: the collector need not look at it again

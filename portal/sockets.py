@@ -38,6 +38,11 @@ class Sockets:
                 await _turn_away(send)
 
 
+async def nowhere(_scope: dict[str, Any], _receive: Any, send: Any) -> None:
+    """An address of no socket of ours answers as one that is not yours."""
+    await _turn_away(send)
+
+
 async def _turn_away(send: Any) -> None:
     """Accept, then close: a refused handshake would hide the reason from the page, which would try for ever."""
     await send({"type": "websocket.accept"})

@@ -129,6 +129,12 @@ async def test_a_member_gets_the_bytes_as_they_are_written(world: Any) -> None:
     assert not await sync_to_async(AuditEvent.objects.filter(action=Action.LOG_READ).exists)()
 
 
+async def test_an_address_of_no_socket_answers_as_one_that_is_not_yours(world: Any) -> None:
+    socket = world.socket(await sync_to_async(world.session_of)(world.bench.user), "/nothing")
+    assert (await socket.connect())[0]
+    assert await closed_with(socket) == 4404
+
+
 async def test_a_task_of_an_array_has_a_stream_of_its_own(world: Any) -> None:
     world.source.write(b"of a task\n")
     socket = world.socket(await sync_to_async(world.session_of)(world.bench.user), "/tasks/3/log")
