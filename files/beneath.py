@@ -138,7 +138,11 @@ def rename_to_new(old_folder: int, old: str, new_folder: int, new: str) -> None:
 def _rename_by_link(old_folder: int, old: str, new_folder: int, new: str) -> None:
     if stat.S_ISDIR(os.stat(old, dir_fd=old_folder, follow_symlinks=False).st_mode):
         os.mkdir(new, dir_fd=new_folder)  # a folder is renamed over an empty one only: ours, made just now
-        os.rename(old, new, src_dir_fd=old_folder, dst_dir_fd=new_folder)
+        try:
+            os.rename(old, new, src_dir_fd=old_folder, dst_dir_fd=new_folder)
+        except OSError:
+            os.rmdir(new, dir_fd=new_folder)
+            raise
         return
     os.link(old, new, src_dir_fd=old_folder, dst_dir_fd=new_folder, follow_symlinks=False)
     os.unlink(old, dir_fd=old_folder)

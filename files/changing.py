@@ -46,6 +46,8 @@ def _make_one(root: Root, path: str, *, quietly: bool) -> int:
 def rename(channel: Channel, root: Root, uid: int, asked: dict[str, Any]) -> None:
     """Another name or place beneath the same root, never over something that is there."""
     check_new(asked["to"])
+    if asked["to"].startswith(f"{asked['path']}/"):
+        raise Refused("bad-name")  # a folder does not go into itself
     with root.parent(asked["path"]) as (old_above, old), root.parent(asked["to"]) as (new_above, new):
         rename_to_new(old_above, old, new_above, new)
         entry = row(new, os.stat(new, dir_fd=new_above, follow_symlinks=False))
