@@ -15,12 +15,13 @@ from django.utils.translation import gettext as _
 
 from jobs import code, table_checks, wrapping
 from jobs.options import KINDS, After, Options
-from slurm.text import ARRAY
+from slurm.text import ARRAY, throttle
 from slurm.text import tasks as task_numbers
 
 Errors = dict[str, list[str]]
 MOST_AFTER = 20
 LONGEST_ARRAY, LONGEST_WORDS = 2000, 200
+MOST_AT_ONCE = 1_000_000  # tasks of an array, as far as one may say it
 FARTHEST = timedelta(days=366)
 LATE = timedelta(minutes=5)  # for how long a begin time may be past: forms stay open
 _CONSTRAINT = re.compile(r"[A-Za-z0-9_.\-=&|!*()\[\]]+")
@@ -202,6 +203,8 @@ def _array_fault(text: str, rows: int) -> str:
     numbers = [int(number) for number in re.findall(r"\d+", text.partition("%")[0])]
     if any(number >= most for number in numbers):
         return _("The cluster numbers tasks up to %(n)d.") % {"n": most - 1}
+    if throttle(text) > MOST_AT_ONCE:
+        return _("At most %(n)d.") % {"n": MOST_AT_ONCE}
     if re.search(r":0+(,|%|$)", text) or re.search(r"%0+$", text):
         return _("A step and a number at once are 1 or more.")
     tasks = task_numbers(text)

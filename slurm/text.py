@@ -122,7 +122,8 @@ def gpus_asked_by_type(text: str | None) -> dict[str, int]:
     return found
 
 
-ARRAY = re.compile(r"(?P<tasks>\d+(?:-\d+(?::\d+)?)?(?:,\d+(?:-\d+(?::\d+)?)?)*)(?:%(?P<throttle>\d+))?")
+_TASKS = r"\d{1,10}(?:-\d{1,10}(?::\d{1,10})?)?"
+ARRAY = re.compile(rf"(?P<tasks>{_TASKS}(?:,{_TASKS})*)(?:%(?P<throttle>\d{{1,10}}))?", re.ASCII)
 
 
 def tasks(array: str) -> list[int]:
