@@ -59,7 +59,7 @@ def of_project(project: Project, reader: User) -> Sequence[Standing]:
 
 
 def kept_in(project: Project, reader: User) -> list[Kept]:
-    """The versions of datasets that lie in the project's folder, or around it, and are bound to something; in one query.
+    """The versions of datasets that lie in the project's folder, or around it, and are bound; in one query.
 
     Only of the project's own datasets, and of those it was ever given: a stranger's word binds nothing here.
     """
