@@ -26,7 +26,7 @@ from tests.files.door import ANA, BETO, STRANGER, Place, own, running
 from tests.files.test_door import refused
 from tests.logs.house import as_uid, wait_until
 
-TRIES = int(os.environ.get("BANCADA_RACE_TRIES", "10000"))  # 100000 before a release
+TRIES = 100_000
 SECRET = b"another tenant's secret"
 ODD = [
     "line\nbreak",
@@ -344,7 +344,7 @@ def test_nor_does_it_through_the_running_door(swapping: Place) -> None:
         except Refused as refused_:
             return refused_.answer
 
-    seen = race(attempt, TRIES // 100)
+    seen = race(attempt, TRIES // 1000)
     assert set(seen) <= {"good", "", "not-regular", "not-folder", "missing", "changed", "busy"}, seen
 
 
