@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import getpass
-import json
 import os
 import sys
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ from urllib.parse import quote
 from bancada import asking, files, keeping, show
 from bancada.api import Portal, Trouble
 from bancada.follow import exit_code, follow, wait
+from bancada.terminal import Output, dumped
 
 _NARROWS = ("project", "state", "owner", "gpu_type", "text", "since", "until")
 
@@ -64,7 +64,7 @@ def _say(line: str) -> None:
 
 
 def _print(options: argparse.Namespace, answer: Any, text: str) -> None:
-    sys.stdout.write((json.dumps(answer, indent=2, ensure_ascii=False) if options.json else text) + "\n")
+    sys.stdout.write((dumped(answer) if options.json else text) + "\n")
 
 
 def _whoami(portal: Portal, options: argparse.Namespace) -> None:
@@ -164,28 +164,25 @@ def _cp(portal: Portal, options: argparse.Namespace) -> None:
 def _log(portal: Portal, options: argparse.Namespace) -> int:
     job_id, task = portal.task_of(options.job)
     if options.follow:
-        follow(portal, job_id, options.stream, _write, _say, task)
+        _follow(portal, job_id, options.stream, task)
         return 0
     offset, generation = -options.tail if options.tail else 0, ""
-    while True:
-        piece = portal.log(job_id, options.stream, offset, generation, task)
-        if piece.state != "open":
-            many = task is None and portal.job(job_id)["task_counts"]
-            hint = " Each task has an output of its own: put _ and its number behind the job." if many else ""
-            raise Trouble(f"There is no output to read: {piece.state}.{hint}")
-        _write(piece.data)
-        offset, generation = piece.offset + len(piece.data), piece.generation
-        if not piece.data or offset >= piece.size:
-            return 0
+    with Output() as output:
+        while True:
+            piece = portal.log(job_id, options.stream, offset, generation, task)
+            if piece.state != "open":
+                many = task is None and portal.job(job_id)["task_counts"]
+                hint = " Each task has an output of its own: put _ and its number behind the job." if many else ""
+                raise Trouble(f"There is no output to read: {piece.state}.{hint}")
+            output.write(piece.data)
+            offset, generation = piece.offset + len(piece.data), piece.generation
+            if not piece.data or offset >= piece.size:
+                return 0
 
 
-def _follow(portal: Portal, job_id: str, stream: str) -> dict[str, Any]:
-    return follow(portal, job_id, stream, _write, _say)
-
-
-def _write(data: bytes) -> None:
-    sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()
+def _follow(portal: Portal, job_id: str, stream: str, task: int | None = None) -> dict[str, Any]:
+    with Output() as output:
+        return follow(portal, job_id, stream, output.write, _say, task)
 
 
 def _parser() -> argparse.ArgumentParser:
