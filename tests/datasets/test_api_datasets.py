@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from audit.models import AuditEvent
 from datasets.models import Dataset, Grant
 from datasets.services import registering, terms
 from tests.api import caller
@@ -125,3 +126,19 @@ def test_incidents_by_calls(shelf: Shelf, roles: Roles) -> None:
 def test_what_is_not_theirs_is_not_there(shelf: Shelf, path: str) -> None:
     said(caller(shelf.stranger).get(path), 404)
     assert terms.in_force(shelf.dataset) is None
+
+
+def test_a_code_that_is_taken_says_nothing_but_that_and_a_free_one_leaves_a_trace(shelf: Shelf, roles: Roles) -> None:
+    """Codes are unique over the site, so that a dataset one cannot see takes one, too."""
+    pi = caller(shelf.pi)
+    roles.use("web")
+    said(pi.get("/datasets/atlas"), 404)
+    new = {"project": "leitores", "code": "atlas", "name": "Nosso", "steward": "coordenador"}
+    taken = said(pi.post("/datasets", new), 422)
+    assert list(taken["errors"]) == ["code"] and len(taken["errors"]["code"]) == 1
+    for told in ("arquivo", "Atlas", "curadora", "Scans"):
+        assert told not in str(taken)
+    said(pi.post("/datasets", new | {"code": "atlas2"}), 201)
+    event = AuditEvent.objects.get(action="dataset.registered", project_code="leitores")
+    assert event.actor_name == "coordenador" and event.said["code"] == "atlas2"
+    said(pi.delete("/datasets/atlas2"), 405)
