@@ -76,6 +76,19 @@ def check(raw: Mapping[str, Any], amounts: Mapping[str, int], errors: Errors) ->
     return found
 
 
+def fault(field: str, value: str, minutes: int) -> str:
+    """What is wrong with an array, a constraint, a reservation or a signal by itself; "" where nothing is."""
+    errors: Errors = {}
+    raw = {field: value}
+    if field == "array":
+        _array(raw, 0, errors)
+    elif field == "signal":
+        _signal(raw, minutes, errors)
+    else:
+        _words(raw, field, _CONSTRAINT if field == "constraint" else _RESERVATION, errors)
+    return errors.get(field, [""])[0]
+
+
 def _text(raw: Mapping[str, Any], field: str, errors: Errors) -> str:
     given = raw.get(field)
     if given is None or isinstance(given, str):

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.utils import timezone
+from django.utils import timezone, translation
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -94,6 +94,26 @@ def became(*lines: str) -> list[tuple[int, str]]:
 def test_what_becomes_of_a_line(line: str, word: str) -> None:
     found = became(line)
     assert (3, word) in found and {number for number, _word in found} == {3}
+
+
+@pytest.mark.parametrize(
+    ("line", "field", "english", "portuguese"),
+    [
+        ("--array=0-99999", "array", "The cluster numbers tasks up to 1000.", "O cluster numera tarefas até 1000."),
+        ("-a 5-1", "array", "There is no task in it.", ""), ("-a 1-5%0", "array", "A step and a number at once", ""),
+        ("--constraint='a;b'", "constraint", "Letters, digits and", ""), ("--reservation=a&b", "reservation", "Letters, digits and", ""),
+        ("--signal=USR1@400", "signal", "Between 1 second before the end", ""), ("--signal=NONE", "signal", "", ""),
+    ],
+)  # fmt: skip
+def test_what_submitting_would_refuse_is_asked_about_at_its_line(
+    line: str, field: str, english: str, portuguese: str
+) -> None:
+    for language, words in (("en", english), ("pt-br", portuguese)):
+        with translation.override(language):
+            found = imported("#SBATCH -p prep -t 5", f"#SBATCH {line}")
+        assert [(one.line, one.field) for one in found.in_the_way] == [(3, field)] and found.state == "question"
+        assert found.in_the_way[0].said.startswith(words) and found.in_the_way[0].said
+    assert imported("#SBATCH -p prep -t 5 -a 0-1000%4 -C 'a&b' --signal=USR1@200").state == "ready"
 
 
 def test_a_refused_or_doubtful_script_says_so_as_a_whole() -> None:

@@ -15,7 +15,7 @@ from access import gate
 from access.permissions import Permission
 from accounts.models import User
 from cluster.models import Partition
-from jobs import specs
+from jobs import option_checks, specs
 from jobs.models import Job
 from jobs.services.importing import scripts
 from jobs.services.importing.amounts import Amounts
@@ -24,6 +24,7 @@ from jobs.services.importing.replacing import Dictionary, finding
 from projects.models import Project
 from slurm.sbatch import Directive, Fate, read, values
 
+MOST_MINUTES = 366 * 1440  # where the time limit is still a question
 _KINDS = {"afterok": "ok", "afterany": "any", "afternotok": "notok"}
 _FATES = {Fate.SWAPPED: Became.SWAPPED, Fate.KEPT: Became.KEPT, Fate.REFUSED: Became.REFUSED}
 
@@ -137,10 +138,12 @@ class Reader:
         """The directives that stand for themselves; the line that goes to the working directory."""
         self._name()
         self._time()
+        minutes = self.fields.get("time_limit_minutes", MOST_MINUTES)
         for name in ("array", "constraint", "reservation", "signal"):
             if one := self.script.said(name):
                 self.fields[name] = one.value or ""
-                self._say(one, Became.MAPPED, field=name)
+                said = option_checks.fault(name, self.fields[name], minutes)
+                self._say(one, Became.QUESTION if said else Became.MAPPED, said, name)
         self._switches()
         self._begin()
         self._after()
