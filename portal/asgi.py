@@ -5,7 +5,7 @@ No page is loaded here: that is a third of the memory, and of the seconds until 
 
 import gc
 import os
-from typing import Any
+from typing import Any, cast
 
 import django
 
@@ -28,12 +28,8 @@ async def no_pages(scope: dict[str, Any], _receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
+_sockets = URLRouter([*websocket_urlpatterns, re_path("", cast(Any, nowhere))])
 application = ProtocolTypeRouter(
-    {
-        "http": no_pages,
-        "websocket": OurOrigin(
-            signed_in(URLRouter([*websocket_urlpatterns, re_path("", nowhere)])), settings.CSRF_TRUSTED_ORIGINS
-        ),
-    }
+    {"http": no_pages, "websocket": OurOrigin(signed_in(_sockets), settings.CSRF_TRUSTED_ORIGINS)}
 )
 gc.freeze()  # what is loaded stays: the collector need not look at it again
