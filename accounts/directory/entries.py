@@ -10,6 +10,8 @@ from datetime import UTC, datetime, timedelta
 import ldap.dn
 from django.conf import settings
 
+from access.numbers import whole
+
 Attributes = Mapping[str, list[bytes]]  # by lower-case name
 
 FOREVER = "000001010000Z"  # pwdAccountLockedTime: until an administrator unlocks
@@ -134,5 +136,4 @@ def _decoded(value: bytes) -> str:
 
 
 def _number(found: Attributes, name: str) -> int | None:
-    text = _text(found, name)
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= 19 else None
+    return whole(_text(found, name), digits=19)

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from access import gate
 from access.ids import first_at
+from access.numbers import whole
 from access.permissions import Permission
 from accounts.models import User
 from jobs.models import Job
@@ -48,7 +49,8 @@ def saying(text: str) -> Q:
         ways = [("istartswith", text), *(("icontains", sign + text) for sign in " -_")]
     words = [Q(**{f"{name}__{how}": what}) for name in ("name", "alias", "note") for how, what in ways]
     found = reduce(or_, words, Q(owner_login=text))
-    return found | Q(slurm_job_id=int(text)) if text.isascii() and text.isdigit() and len(text) < 18 else found
+    number = whole(text, digits=17)
+    return found if number is None else found | Q(slurm_job_id=number)
 
 
 def only_in(user: User) -> list[int] | None:

@@ -9,6 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from access.numbers import whole
 from accounts.models import User
 from audit import trail
 from audit.actions import Action, Outcome
@@ -148,7 +149,7 @@ def of_project(project: Project, name: str) -> Environment | None:
 
 
 def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) < 9
+    return whole(text, digits=8) is not None
 
 
 def offered_software(project: Project) -> Sequence[Environment | Software]:
