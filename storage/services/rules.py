@@ -30,20 +30,14 @@ class Rules:
 
     def may_read(self, path: str, entry: Entry) -> None:
         """Raises access.errors.Refused, which says of which dataset and whom to ask."""
-        for one in self._of(entry):
-            if not one.may_read:
-                raise self._refused(path, one.dataset, _shut(one))
-        for place in self._kept_at(path):
-            if not place.may_read:
-                raise self._refused(path, place.dataset, _shut(place))
+        for one in self._bound(path, entry):
+            self._is_open(path, one)
 
     def may_take(self, path: str, entry: Entry) -> None:
         """The same, and that no dataset keeps it in the portal."""
         self.may_read(path, entry)
-        bound: list[reading.Standing | reading.Kept] = [*self._of(entry), *self._kept_at(path)]
-        for one in bound:
-            if not one.dataset.downloads:
-                raise self._refused(path, one.dataset, _not_given_out(one))
+        for one in self._bound(path, entry):
+            self._is_given_out(path, one)
 
     def may_take_all(self, door: Door, path: str) -> None:
         """That nothing beneath a folder may not be taken; asks the door where files of such a job could lie."""
@@ -65,10 +59,19 @@ class Rules:
                 self._may_leave(place, path)
 
     def _may_leave(self, place: reading.Kept, path: str) -> None:
-        if not place.may_read:
-            raise self._refused(path, place.dataset, _shut(place))
-        if not place.dataset.downloads:
-            raise self._refused(path, place.dataset, _not_given_out(place))
+        self._is_open(path, place)
+        self._is_given_out(path, place)
+
+    def _is_open(self, path: str, one: reading.Standing | reading.Kept) -> None:
+        if not one.may_read:
+            raise self._refused(path, one.dataset, _shut(one))
+
+    def _is_given_out(self, path: str, one: reading.Standing | reading.Kept) -> None:
+        if not one.dataset.downloads:
+            raise self._refused(path, one.dataset, _not_given_out(one))
+
+    def _bound(self, path: str, entry: Entry) -> list[reading.Standing | reading.Kept]:
+        return [*self._of(entry), *self._kept_at(path)]
 
     def _of(self, entry: Entry) -> list[reading.Standing]:
         if not entry.is_file:
