@@ -1,13 +1,15 @@
 """The trail in the words of others: each event as OCSF 1.3 and as ECS 8, by one table of the catalogue's kinds.
 
-Both carry the event's own uid, so that a copy is never counted twice, and its stable code.
+Both carry the event's own uid, so that a copy is never counted twice, and its stable code. What is said before the
+events, and is none, has a kind of its own in both, so that nobody counts it as one.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from datetime import UTC
+from datetime import UTC, datetime
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 
@@ -25,6 +27,16 @@ class Row:
     activity: int
     ecs_category: tuple[str, ...]
     ecs_type: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Note:
+    """What is said before the events, as of a moment: in words, and by name for machines."""
+
+    uid: UUID
+    at: datetime
+    words: str
+    facts: dict[str, Any]
 
 
 OTHER = Row(6003, 99, ("api",), ("info",))
@@ -67,6 +79,7 @@ TABLE: dict[Kind, Row] = {
 _SEVERE = {RetentionClass.INCIDENT: (4, "High")}
 _ENDS = {Outcome.DONE: (1, "Success", "success"), Outcome.REFUSED: (2, "Failure", "failure"),
          Outcome.FAILED: (2, "Failure", "failure")}  # fmt: skip
+_PRODUCT = {"name": "Bancada", "vendor_name": "Bancada"}
 
 
 def ocsf(event: AuditEvent, *, everything: bool = True) -> dict[str, Any]:
@@ -75,8 +88,8 @@ def ocsf(event: AuditEvent, *, everything: bool = True) -> dict[str, Any]:
     status = _ends(event)
     return _without_nothing({
         "metadata": {"version": "1.3.0", "uid": str(event.uid), "event_code": code, "log_name": "audit trail",
-                     "correlation_uid": event.correlation, "product": {"name": "Bancada", "vendor_name": "Bancada"}},
-        "time": _milliseconds(event), "category_uid": row.ocsf_class // 1000, "class_uid": row.ocsf_class,
+                     "correlation_uid": event.correlation, "product": _PRODUCT},
+        "time": _milliseconds(event.at), "category_uid": row.ocsf_class // 1000, "class_uid": row.ocsf_class,
         "activity_id": row.activity, "type_uid": row.ocsf_class * 100 + row.activity,
         "severity_id": severity[0], "severity": severity[1], "status_id": status[0], "status": status[1],
         "status_code": event.outcome, "message": event.action,
@@ -92,7 +105,7 @@ def ecs(event: AuditEvent, *, everything: bool = True) -> dict[str, Any]:
     """One ECS document; what ECS has no field for stands under `bancada`."""
     row, code, severity = _row(event)
     return _without_nothing({
-        "@timestamp": event.at.astimezone(UTC).isoformat().replace("+00:00", "Z"), "ecs": {"version": "8.11.0"},
+        "@timestamp": _moment(event.at), "ecs": {"version": "8.11.0"},
         "event": {"kind": "alert" if severity[0] > 1 else "event", "category": list(row.ecs_category),
                   "type": list(row.ecs_type), "action": event.action, "code": code, "outcome": _ends(event)[2],
                   "id": str(event.uid), "dataset": "bancada.audit", "module": "bancada"},
@@ -101,6 +114,25 @@ def ecs(event: AuditEvent, *, everything: bool = True) -> dict[str, Any]:
         "trace": {"id": event.correlation}, "observer": {"name": settings.PUBLIC_URL, "product": "Bancada"},
         "bancada": {"project": event.project_code, "channel": event.channel, "detail": event.said,
                     "subject": {"type": event.subject_type, "id": event.subject_id, "name": event.subject_name}},
+    })  # fmt: skip
+
+
+def ocsf_note(note: Note) -> dict[str, Any]:
+    """As OCSF's base event, the class of what is none of the others."""
+    return _without_nothing({
+        "metadata": {"version": "1.3.0", "uid": str(note.uid), "log_name": "audit trail, note", "product": _PRODUCT},
+        "time": _milliseconds(note.at), "category_uid": 0, "category_name": "Uncategorized", "class_uid": 0,
+        "class_name": "Base Event", "activity_id": 99, "activity_name": "Note", "type_uid": 99,
+        "severity_id": 1, "severity": "Informational", "message": note.words, "unmapped": note.facts,
+    })  # fmt: skip
+
+
+def ecs_note(note: Note) -> dict[str, Any]:
+    """As a state in ECS, of a dataset of its own."""
+    return _without_nothing({
+        "@timestamp": _moment(note.at), "ecs": {"version": "8.11.0"}, "message": note.words,
+        "event": {"kind": "state", "id": str(note.uid), "dataset": "bancada.note", "module": "bancada"},
+        "observer": {"name": settings.PUBLIC_URL, "product": "Bancada"}, "bancada": note.facts,
     })  # fmt: skip
 
 
@@ -118,8 +150,12 @@ def _ends(event: AuditEvent) -> tuple[int, str, str]:
     return _ENDS.get(Outcome(event.outcome)) if event.outcome in Outcome.values else (0, "Unknown", "unknown")  # type: ignore[return-value]
 
 
-def _milliseconds(event: AuditEvent) -> int:
-    return int(event.at.timestamp() * 1000)
+def _milliseconds(at: datetime) -> int:
+    return int(at.timestamp() * 1000)
+
+
+def _moment(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def _text(number: int | None) -> str | None:

@@ -22,7 +22,9 @@ references into one table beside the trail.
 
 The code is the action's number and one digit for how it ended: 0 done, 1 refused, 2 failed. Names and numbers never get
 another meaning; an action that is not used any more stays here. `OCSF` is class/activity of OCSF 1.3, `ECS` is
-category/type of ECS 8 (`audit/mapping.py`).
+category/type of ECS 8 (`audit/mapping.py`). Before the events such an export has a note that is none of them: what the
+trail does not see, in OCSF as a base event (class 0, activity 99 `Note`), in ECS as a `state` of the dataset
+`bancada.note`.
 """
 
 

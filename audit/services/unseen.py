@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.fields.json import KT
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from audit import trail
 from audit.actions import Action, Outcome
-from audit.models import AuditEvent
+from audit.models import AuditEvent, AuditSeal
 
 # as evidence says it, the same in every language and at every time
 WORDS = (
@@ -39,6 +39,10 @@ class Gap:
         """Its length, so far."""
         return round(((self.until or timezone.now()) - self.since).total_seconds() / 60)
 
+    def plain(self) -> dict[str, str | None]:
+        """For JSON; where nobody is back yet, it ends with null."""
+        return {"since": self.since.isoformat(), "until": self.until.isoformat() if self.until else None}
+
 
 # one row, (when it was followed last as text, NULL), a cluster nobody looked at since then: told by the room that
 # knows them (AppConfig.ready)
@@ -60,15 +64,26 @@ def back_again(seen_at: datetime | None, *, about: Any, now: datetime | None = N
 
 def gaps(since: datetime | None = None, until: datetime | None = None) -> Sequence[Gap]:
     """The latest ones that touch this time, newest first; before them one that lasts still."""
-    rows = AuditEvent.objects.filter(action=Action.FOLLOWER_AWAY)
-    if since:
-        rows = rows.filter(at__gte=since)
-    told = rows.order_by("-pk")[:MOST].values_list(KT("detail__since"), KT("detail__until"))
+    told = _told(since)
     late = timezone.now() - AWAY
     still = [left(late) for left in _left]  # no event tells of it before somebody is back
     found = [_gap(*row) for row in (told.union(*still, all=True) if still else told)]
     known = sorted((gap for gap in found if gap), key=lambda gap: (gap.until is None, gap.since), reverse=True)
     return [gap for gap in known if until is None or gap.since < until]
+
+
+def sealed(since: datetime | None, last: int) -> list[Gap]:
+    """Those that the trail tells of up to a record, newest first: the same whenever it is asked."""
+    seal = AuditSeal.objects.filter(event_id=OuterRef("pk"), seq__lte=last)
+    return [gap for gap in (_gap(*row) for row in _told(since, Exists(seal))) if gap]
+
+
+def _told(since: datetime | None, *more: Exists) -> QuerySet[Any, tuple[Any, ...]]:
+    """(from when, to when) as text, of the latest events."""
+    rows = AuditEvent.objects.filter(*more, action=Action.FOLLOWER_AWAY)
+    if since:
+        rows = rows.filter(at__gte=since)
+    return rows.order_by("-pk")[:MOST].values_list(KT("detail__since"), KT("detail__until"))
 
 
 def _gap(since: str | None, until: str | None) -> Gap | None:

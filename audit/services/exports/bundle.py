@@ -36,15 +36,10 @@ def manifest(row: Export, digest: str) -> str:
         "filter": row.asked_for, "project": row.project_code or None, "count": row.count,
         "first": row.after + 1, "last": row.last, "checkpoint": told(row.checkpoint),
         "scope": row.wanted.get("scope"), "exporter": {"number": row.asked_by_id, "sign_in": _login(row)},
-        "not_followed": [_spoken(gap) for gap in unseen.gaps()],
+        "not_followed": [gap.plain() for gap in unseen.gaps()],
         "asked_at": row.asked_at.astimezone(UTC).isoformat(timespec="seconds"),
         "files": {EVIDENCE: digest} | {name: _digest(path) for name, path in _FILES.items()},
     }, ensure_ascii=False, sort_keys=True, indent=1)  # fmt: skip
-
-
-def _spoken(gap: unseen.Gap) -> dict[str, str | None]:
-    """Times without a follower; where nobody is back yet, it ends with null."""
-    return {"since": gap.since.isoformat(), "until": gap.until.isoformat() if gap.until else None}
 
 
 def _login(row: Export) -> str:

@@ -51,7 +51,7 @@ def _gathered(blocks: list[bytes], end: int) -> Iterator[Piece]:
 def _copies(export: Export, done: int | None) -> Iterator[Piece]:
     wanted, after = Wanted.from_plain(export.wanted), export.after if done is None else done
     if done is None:
-        yield Piece(heading(export.form), export.after, 0)
+        yield Piece(heading(export.form, wanted, export.checkpoint), export.after, 0)
     while after < export.last:
         end = min(export.last, after + AT_A_TIME)
         data, count = copies(export.form, wanted, after, end, whole=export.whole)

@@ -1,5 +1,6 @@
 """Copies of the trail for people and for other systems: a table that no spreadsheet runs, OCSF and ECS. Not evidence.
 
+Before the first event stands what the trail does not see, in the form's own way, without a number and counted nowhere.
 People are named here as they are called now. Control characters, also those that turn the direction of writing, are
 written out as what they are; the evidence has them as they came.
 """
@@ -11,14 +12,18 @@ import io
 import json
 from collections.abc import Callable, Iterator
 from typing import Any
+from uuid import NAMESPACE_URL, uuid5
+
+from django.conf import settings
 
 from audit import catalogue
 from audit.catalogue import NotInCatalogue
 from audit.cells import cell
 from audit.identities import name_all
-from audit.mapping import ecs, ocsf
-from audit.models import AuditEvent
+from audit.mapping import Note, ecs, ecs_note, ocsf, ocsf_note
+from audit.models import AuditEvent, Checkpoint
 from audit.models.export import Form
+from audit.services import unseen
 from audit.services.wanted import Wanted
 
 COLUMNS = (
@@ -37,9 +42,25 @@ def copies(form: str, wanted: Wanted, first: int, last: int, *, whole: bool) -> 
     return _FORMS[Form(form)](rows, whole), len(rows)
 
 
-def heading(form: str) -> bytes:
-    """What stands before the first."""
-    return _table([COLUMNS]) if form == Form.CSV else b""
+def heading(form: str, wanted: Wanted, last: Checkpoint) -> bytes:
+    """What stands before the first: it says what the trail, up to a checkpoint, does not see."""
+    return _HEADINGS[Form(form)](_not_seen(wanted, last))
+
+
+def _not_seen(wanted: Wanted, last: Checkpoint) -> Note:
+    """The same for the same checkpoint, its id included."""
+    gaps = [gap.plain() for gap in unseen.sealed(wanted.times()[0], last.seq)]
+    facts = {"not_seen": list(unseen.WORDS), "not_followed": gaps}
+    words = "Not an event. What the trail does not see: " + "; ".join(unseen.WORDS) + "."
+    if gaps:
+        words += " Not followed: " + ", ".join(f"{gap['since']} to {gap['until']}" for gap in gaps) + "."
+    return Note(uuid5(NAMESPACE_URL, f"{settings.PUBLIC_URL}/audit/{last.seq} {words}"), last.at, words, facts)
+
+
+def _heading(note: Note) -> bytes:
+    """The names of the columns, and a row that is a note: nothing in it is an event's."""
+    said = {"action": "note", "subject": note.words, "detail": json.dumps(note.facts, sort_keys=True)}
+    return _table([COLUMNS, [said.get(name, "") for name in COLUMNS]])
 
 
 def _csv(rows: list[AuditEvent], whole: bool) -> bytes:
@@ -78,9 +99,16 @@ def _lines(said: Callable[..., dict[str, Any]]) -> Callable[[list[AuditEvent], b
 
 def _each(said: Callable[..., dict[str, Any]], rows: list[AuditEvent], whole: bool) -> Iterator[bytes]:
     for row in rows:
-        yield json.dumps(said(row, everything=whole), ensure_ascii=True).encode() + b"\n"
+        yield _line(said(row, everything=whole))
 
 
+def _line(value: dict[str, Any]) -> bytes:
+    return json.dumps(value, ensure_ascii=True).encode() + b"\n"
+
+
+_HEADINGS: dict[Form, Callable[[Note], bytes]] = {
+    Form.CSV: _heading, Form.OCSF: lambda note: _line(ocsf_note(note)), Form.ECS: lambda note: _line(ecs_note(note)),
+}  # fmt: skip
 _FORMS: dict[Form, Callable[[list[AuditEvent], bool], bytes]] = {
     Form.CSV: _csv, Form.OCSF: _lines(ocsf), Form.ECS: _lines(ecs),
 }  # fmt: skip
