@@ -34,8 +34,16 @@ def ref(kind: str, value: str, person: int | None = None) -> UUID | None:
     found = UUID(bytes=key[:16], version=5)
     if found not in _known and not _is_fresh(found):
         insert(Identity(ref=found, kind=kind, value=value[:250], person_id=person))
-        _fresh().add(found)
+        _note(found)
     return found
+
+
+def _note(found: UUID) -> None:
+    """It is written; where no transaction is open (a page that is read), it is committed, too."""
+    if transaction.get_connection().in_atomic_block:
+        _fresh().add(found)
+    else:
+        _Fresh((found,))()
 
 
 class _Fresh(set[UUID]):

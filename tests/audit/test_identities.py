@@ -48,6 +48,16 @@ def test_the_same_person_is_written_once_and_again_after_a_rollback() -> None:
     assert Identity.objects.filter(person_id=user.pk).count() == 1
 
 
+@pytest.mark.django_db(transaction=True)
+def test_the_same_person_is_written_once_where_no_transaction_is_open() -> None:
+    """As where a page of the trail is read: no request opens one by itself."""
+    user = make_user()
+    with context.coming_from("web", address="192.0.2.7"):
+        for _ in range(3):
+            trail.record(Action.TRAIL_READ, by=user)
+    assert sorted(Identity.objects.filter(person_id=user.pk).values_list("kind", flat=True)) == ["address", "login"]
+
+
 def test_the_same_address_of_two_people_is_two_references() -> None:
     with context.coming_from("web", address="192.0.2.7"):
         one, other = (trail.record(Action.SIGNED_IN, by=make_user()) for _ in range(2))
