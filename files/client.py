@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import socket
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Self
 
+from files import pouring
 from files.answers import ANSWERS, Refused
 from files.found import Census, Entry, Found, Listing, Room, Share
 from files.limits import Limit
@@ -30,6 +32,7 @@ class Door:
 
     def __init__(self, path: Path | str, ticket: str, *, timeout: float = TIMEOUT) -> None:
         self._connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._pipes: list[io.FileIO] = []
         try:
             self._connection.settimeout(timeout)
             self._connection.connect(str(path))
@@ -52,6 +55,8 @@ class Door:
     def close(self) -> None:
         """Hang up."""
         self._connection.close()
+        while self._pipes:
+            self._pipes.pop().close()
 
     def folder(self, path: str, *, offset: int = 0, limit: int = 500, order: str = "name") -> Listing:
         """A folder's entries in order (name, size, time; "-" before it turns it round), 10,000 at most at once."""
@@ -64,8 +69,9 @@ class Door:
 
     def read(self, path: str, *, offset: int = 0, limit: int = MOST) -> tuple[Entry, Iterator[bytes]]:
         """(the file, its bytes piece by piece). A file that becomes another under way ends with Refused("changed")."""
-        head = self._ask("read", path=path, offset=offset, limit=limit)
-        return Entry(*head["entry"]), self._bytes()
+        self._question("read", path=path, offset=offset, limit=limit)
+        head, pipe = self._answer_and_pipe()
+        return Entry(*head["entry"]), self._poured(pipe)
 
     def tar(self, path: str) -> Iterator[bytes]:
         """A folder and all beneath it, in the tar format."""
@@ -164,17 +170,26 @@ class Door:
             word, body = self._channel.receive()
         except (Gone, BadPacket) as error:
             raise DoorDown(str(error)) from error
-        if word == REFUSAL:
-            facts = unpack(bytes(body))
-            answer = facts.pop("answer", "")
-            raise Refused(answer if answer in ANSWERS else "failed", **facts)
-        return word, body
+        return _unless_refused(word, body)
 
     def _answer(self) -> dict[str, Any]:
         word, body = self._next()
         if word != ANSWER:
             raise DoorDown("the door answered out of turn")
         return unpack(bytes(body))
+
+    def _answer_and_pipe(self) -> tuple[dict[str, Any], io.FileIO]:
+        """The pipe stays open until the connection is closed."""
+        try:
+            word, body, descriptors = self._channel.receive_with()
+            pipe = pouring.check(descriptors) if word == ANSWER else None
+        except (Gone, BadPacket) as error:
+            raise DoorDown(str(error)) from error
+        if pipe is None:
+            _unless_refused(word, body)
+            raise DoorDown("the door answered out of turn")
+        self._pipes.append(pipe)
+        return unpack(bytes(body)), pipe
 
     def _rows(self) -> list[Entry]:
         rows: list[Entry] = []
@@ -188,8 +203,24 @@ class Door:
         while True:
             word, body = self._next()
             if word == END:
-                end = unpack(bytes(body))
-                if not end.get("whole", True) or not end.get("same", True):
-                    raise Refused("changed")
                 return
             yield bytes(body)
+
+    def _poured(self, pipe: io.FileIO) -> Iterator[bytes]:
+        try:
+            yield from pouring.take(pipe, self._channel.patience)
+            self._channel.send(END)
+        except Gone as error:
+            raise DoorDown(str(error)) from error
+        word, body = self._next()
+        end = unpack(bytes(body))
+        if word != END or not end["whole"] or not end["same"]:
+            raise Refused("changed")
+
+
+def _unless_refused(word: bytes, body: memoryview) -> tuple[bytes, memoryview]:
+    if word == REFUSAL:
+        facts = unpack(bytes(body))
+        answer = facts.pop("answer", "")
+        raise Refused(answer if answer in ANSWERS else "failed", **facts)
+    return word, body

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from files import limits
+from files import limits, pouring
 from files.answers import Refused, of
 from files.beneath import Root
 from files.names import MAX_DEPTH, PART
@@ -94,14 +94,11 @@ def send_status(channel: Channel, root: Root, uid: int, asked: dict[str, Any]) -
 
 
 def send_bytes(channel: Channel, root: Root, uid: int, asked: dict[str, Any]) -> None:
-    """Bytes of a regular file as long as it is now; the end says whether it became another meanwhile."""
+    """Bytes of a regular file as long as it is now, by a pipe; the end says whether it became another meanwhile."""
     with root.file(asked["path"], uid) as (file, before):
-        channel.send(ANSWER, pack({"entry": row(asked["path"].rsplit("/", 1)[-1], before)}))
-        sent = 0
+        head = pack({"entry": row(asked["path"].rsplit("/", 1)[-1], before)})
         limit = min(asked["limit"], max(0, before.st_size - asked["offset"]))
-        for piece in pieces(file, asked["offset"], limit):
-            channel.send(DATA, piece)
-            sent += len(piece)
+        sent = pouring.give(channel, head, file, asked["offset"], limit)
         after = os.fstat(file)
         same = (before.st_uid, before.st_size, before.st_mtime_ns) == (after.st_uid, after.st_size, after.st_mtime_ns)
         channel.send(END, pack({"bytes": sent, "whole": sent == limit, "same": same}))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 TICKET, QUESTION, ANSWER, DATA, END, REFUSAL = b"t", b"q", b"a", b"d", b"e", b"x"
-PIECE = 64 * 1024  # bytes of one data packet
+PIECE = 128 * 1024  # bytes of one data packet
 MAX_PACKET = PIECE + 1
 MOST = 2**63 - 1
 _ID = re.compile(r"[0-9a-f]{32}")
@@ -88,27 +88,34 @@ class Channel:
     """One end of a connection: packets out and in, each within `patience` seconds."""
 
     def __init__(self, connection: socket.socket, *, patience: float) -> None:
-        self._connection = connection
+        self._connection, self.patience = connection, patience
         connection.settimeout(patience)
 
-    def send(self, kind: bytes, body: bytes | memoryview = b"") -> None:
-        """Raises Gone."""
+    def send(self, kind: bytes, body: bytes | memoryview = b"", descriptors: Sequence[int] = ()) -> None:
+        """Raises Gone. `descriptors` go along and stay open here."""
         try:
-            self._connection.sendmsg([kind, body])
+            if descriptors:
+                socket.send_fds(self._connection, [kind, body], list(descriptors))
+            else:
+                self._connection.sendmsg([kind, body])
         except OSError as error:
             raise Gone(str(error)) from error
 
     def receive(self) -> tuple[bytes, memoryview]:
-        """(kind, body). Raises Gone; a packet longer than one may be is BadPacket."""
+        """(kind, body). Raises Gone; a packet longer than one may be is BadPacket. Descriptors do not come in."""
         try:
             packet, _, flags, _ = self._connection.recvmsg(MAX_PACKET)
         except OSError as error:
             raise Gone(str(error)) from error
-        if not packet:
-            raise Gone("hung up")
-        if flags & socket.MSG_TRUNC:
-            raise BadPacket("longer than a packet may be")
-        return packet[:1], memoryview(packet)[1:]
+        return _opened(packet, flags)
+
+    def receive_with(self) -> tuple[bytes, memoryview, list[int]]:
+        """(kind, body, the one descriptor that came along, or none)."""
+        try:
+            packet, descriptors, flags, _ = socket.recv_fds(self._connection, MAX_PACKET, 1, socket.MSG_CMSG_CLOEXEC)
+        except OSError as error:
+            raise Gone(str(error)) from error
+        return *_opened(packet, flags), descriptors
 
     def expect(self, kind: bytes) -> memoryview:
         """The body of a packet that must be of this kind."""
@@ -116,3 +123,11 @@ class Channel:
         if got != kind:
             raise BadPacket(f"{got!r} where {kind!r} was due")
         return body
+
+
+def _opened(packet: bytes, flags: int) -> tuple[bytes, memoryview]:
+    if not packet:
+        raise Gone("hung up")
+    if flags & socket.MSG_TRUNC:
+        raise BadPacket("longer than a packet may be")
+    return packet[:1], memoryview(packet)[1:]

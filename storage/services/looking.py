@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import hashlib
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -25,6 +24,7 @@ from files.client import Door, DoorDown, Entry, Found, Listing, Room
 from files.names import shown
 from projects.models import Project
 from storage.services import pace, passes
+from storage.services.digesting import Digest
 from storage.services.rules import rules
 
 SHOWN = 256 * 1024  # bytes of a text that a page shows
@@ -137,7 +137,7 @@ class Taken:
 
     def __init__(self, pieces: Iterator[bytes], facts: dict[str, Any], held: contextlib.ExitStack) -> None:
         self._pieces, self._facts, self._held = pieces, facts, held
-        self._digest, self._bytes, self._whole, self._over = hashlib.sha256(), 0, False, False
+        self._digest, self._bytes, self._whole, self._over = Digest(), 0, False, False
         self.entry: Entry | None = None
 
     def __iter__(self) -> Iterator[bytes]:
