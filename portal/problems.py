@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any
@@ -14,9 +15,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from audit import context
+from storage.services.changing import PIECE
 
 MEDIA_TYPE = "application/problem+json"
 PREFIX = "/api/"
+_PIECE = re.compile(r"/api/v1/projects/[^/]+/files/uploads/[0-9a-f]{32}")
 _TITLES: dict[int, tuple[str, Any]] = {
     400: ("bad-request", gettext_lazy("The request cannot be read")),
     401: ("not-signed-in", gettext_lazy("A token is needed")),
@@ -63,8 +66,9 @@ def for_api(get_response: Next) -> Next:
     def middleware(request: HttpRequest) -> HttpResponseBase:
         if not request.path.startswith(PREFIX):
             return get_response(request)
-        if _length(request) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
-            return problem(413, _("At most %(n)d MB.") % {"n": settings.DATA_UPLOAD_MAX_MEMORY_SIZE // 2**20})
+        most = _most(request)
+        if _length(request) > most:
+            return problem(413, _("At most %(n)d MB.") % {"n": most // 2**20})
         response = get_response(request)
         if response.status_code < HTTPStatus.BAD_REQUEST or response.headers.get("Content-Type") == MEDIA_TYPE:
             return response
@@ -72,6 +76,12 @@ def for_api(get_response: Next) -> Next:
         return problem(response.status_code, headers={"Allow": allow} if allow else None)
 
     return middleware
+
+
+def _most(request: HttpRequest) -> int:
+    """Bytes of a body: what may be held, and more only for a piece of an upload, which passes through."""
+    streamed = request.method == "PUT" and _PIECE.fullmatch(request.path)
+    return PIECE if streamed else settings.DATA_UPLOAD_MAX_MEMORY_SIZE
 
 
 def _length(request: HttpRequest) -> int:

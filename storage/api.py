@@ -38,7 +38,6 @@ from storage.sending import asked_range, attachment, ranged
 from storage.services import changing, growth, looking
 
 router = Router()
-CHUNK = 256 * 1024
 BYTES = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
 SAID = {200: "The bytes.", 206: "A part of them.", 416: "Nothing of it lies there."}
 CONTENT = {"responses": {status: {"description": said, "content": BYTES} for status, said in SAID.items()}}
@@ -150,7 +149,7 @@ def piece(request: HttpRequest, code: str, id: Id, where: Query[Piece]) -> dict[
     size = whole(request.headers.get("Content-Length", ""), digits=9) or 0
     if not 0 < size <= changing.PIECE:
         raise Refused("too-large" if size else "bad-request")
-    chunks = iter(lambda: request.read(CHUNK), b"")
+    chunks = iter(lambda: request.read(changing.CHUNK), b"")
     offset = changing.piece(
         project=project, by=_me(request), path=asked(request), upload=id, offset=where.offset, size=size,
         data=changing.measured(chunks, size), digest=where.digest,

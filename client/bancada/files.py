@@ -10,6 +10,7 @@ import os
 import shutil
 import tarfile
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
@@ -20,6 +21,8 @@ from bancada.api import Portal, Trouble
 
 ROWS = 10_000  # of one answer
 TRIES = 5  # of one piece
+FIRST = 8 * 1024 * 1024  # bytes of an upload's first piece, and the fewest
+SWIFT, SLOW = 2.0, 8.0  # seconds a piece takes for the next to be larger, or smaller
 UNPACKING = 90.0  # seconds the portal may take to unpack a zip
 Say = Callable[[str], None]
 
@@ -60,15 +63,25 @@ def put(portal: Portal, source: Path, where: Place, *, overwrite: bool = False) 
     asked = {"path": where.path, "size": size, "overwrite": overwrite}
     uploads = f"{where.address}/uploads"
     at = portal.call("POST", uploads, json=asked).json()
+    step = min(FIRST, at["piece"])
     with source.open("rb") as file:
         while at["offset"] < size:
-            data = file.read(at["piece"])
+            data = file.read(step)
             if not data:
                 raise Trouble(f"{source} became shorter while it was sent.")
             digest.update(data)
+            began = time.monotonic()
             at = _piece(portal, uploads, asked, at, data)
+            step = next_step(step, at["piece"], time.monotonic() - began)
     finish = asked | {"digest": digest.hexdigest()}
     portal.call("POST", f"{uploads}/{at['id']}/finish", json=finish)
+
+
+def next_step(step: int, most: int, took: float) -> int:
+    """Bytes of the next piece: few large ones on a swift line, and little to lose where a slow one breaks."""
+    if took < SWIFT:
+        return min(2 * step, most)
+    return step if took < SLOW else min(max(step // 2, FIRST), most)
 
 
 def _piece(portal: Portal, uploads: str, asked: dict[str, Any], at: dict[str, Any], data: bytes) -> dict[str, Any]:

@@ -4,9 +4,17 @@ import { bytes, say } from "./words.js";
 
 const TRIES = 6;
 const PAUSE = 1000;  // ms before the first new try, twice as much each time
+const FIRST = 8 * 1024 * 1024;  // bytes of an upload's first piece, and the fewest
+const [SWIFT, SLOW] = [2000, 8000];  // ms a piece takes for the next to be larger, or smaller
 
 const hex = (buffer) => [...new Uint8Array(buffer)].map((one) => one.toString(16).padStart(2, "0")).join("");
 const wait = (ms) => new Promise((done) => setTimeout(done, ms));
+
+/** Bytes of the next piece: few large ones on a swift line, and little to lose where a slow one breaks. */
+function nextStep(step, most, took) {
+  if (took < SWIFT) return Math.min(2 * step, most);
+  return took < SLOW ? step : Math.min(Math.max(step / 2, FIRST), most);
+}
 
 class Refusal extends Error {
   constructor(answer) { super(answer.said); this.answer = answer; }
@@ -100,13 +108,18 @@ class FileDrop extends HTMLElement {
     let at = await this.ask("begin", { ...asked, ...parents, ...(kept && { id: kept }) });
     const { id, piece } = at;
     sessionStorage.setItem(key, id);
+    let step = Math.min(FIRST, piece);
     for (let tries = 0; at.offset < file.size;) {
       const { offset } = at;
-      const part = await file.slice(offset, offset + piece).arrayBuffer();
+      const part = await file.slice(offset, offset + step).arrayBuffer();
+      const digest = await this.digest(part);
+      const began = performance.now();
       try {
-        at = await this.ask("piece", { path, id, offset, digest: await this.digest(part) }, part);
+        at = await this.ask("piece", { path, id, offset, digest }, part);
+        step = nextStep(step, piece, performance.now() - began);
         tries = 0;
       } catch (error) {
+        step = Math.min(FIRST, piece);
         if (error instanceof Refusal && typeof error.answer.offset === "number") at = { offset: error.answer.offset };
         else if (error instanceof Refusal && !["busy", "not-ready", "door-down", "digest"].includes(error.answer.word)) throw error;
         if ((tries += 1) > TRIES) throw error;

@@ -23,7 +23,8 @@ from projects.models import Project
 from storage.services import passes
 from storage.services.rules import rules
 
-PIECE = 6 * 1024 * 1024  # bytes of one piece at most: as much as the portal takes of any request to its API
+PIECE = 64 * 1024 * 1024  # bytes of one piece at most; it passes through, CHUNK at a time, and is never held
+CHUNK = 1024 * 1024
 
 
 def begin(

@@ -75,7 +75,7 @@ def piece(request: SignedInRequest, code: str) -> dict[str, Any]:
     size = whole(request.headers.get("Content-Length", ""), digits=9) or 0
     if not 0 < size <= changing.PIECE:
         raise Refused("too-large" if size else "bad-request")
-    chunks = iter(lambda: request.read(CHUNK), b"")
+    chunks = iter(lambda: request.read(changing.CHUNK), b"")
     offset = changing.piece(
         project=project, by=request.user, path=path, upload=request.GET.get("id", ""), offset=_size(request, "offset"),
         size=size, data=changing.measured(chunks, size), digest=request.GET.get("digest", ""),

@@ -14,6 +14,7 @@ import http.client
 import json
 import os
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,8 +24,12 @@ from tests.bench.figures import Figure
 from tests.bench.place import JSON, PROJECT, RESEARCHERS, Answer, Place
 from tests.files import door
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "client"))
+
+from bancada import files
+
 MB = 1024 * 1024
-PIECE = 6 * MB  # as the portal takes them
+PIECE = 64 * MB  # as the portal takes them
 ROUNDS = 3
 FILES = f"/api/v1/projects/{PROJECT}/files"
 Bytes = Iterator[bytes | memoryview]
@@ -32,7 +37,7 @@ Bytes = Iterator[bytes | memoryview]
 
 def through_http(place: Place, size: int) -> Iterator[Figure]:
     """From nginx' port on loopback to the file system and back: as `bancada cp` does, without digests of its own."""
-    name, block = f"bench-{os.urandom(4).hex()}", os.urandom(PIECE)
+    name, block = f"bench-{os.urandom(4).hex()}", _block()
     try:
         yield from _beside(
             "over HTTP", place.var, block, size, lambda: _put(place, name, block, size), lambda: _get(place, name)
@@ -43,11 +48,16 @@ def through_http(place: Place, size: int) -> Iterator[Figure]:
 
 def through_the_door(house: door.Place, size: int) -> Iterator[Figure]:
     """What of it is the door: one connection to its socket and the process behind it, neither nginx nor Django."""
-    block = os.urandom(PIECE)
+    block = _block()
     yield from _beside(
         "by the door alone", house.folder, block, size, lambda: _up(house, block, size), lambda: _down(house)
     )
     (house.project / "up").unlink()
+
+
+def _block() -> bytes:
+    """A megabyte again and again: whatever their length, pieces that begin at a whole one follow each other."""
+    return os.urandom(MB) * (PIECE // MB)
 
 
 def _beside(
@@ -56,8 +66,8 @@ def _beside(
     """All four in turn, the best of ROUNDS each; then once more what comes back, for its digest."""
     source, copy = folder / "bench-source", folder / "bench-copy"
     with source.open("wb") as file:
-        for _ in range(size // len(block)):
-            file.write(block)
+        for at in range(0, size, len(block)):
+            file.write(memoryview(block)[: size - at])
     with source.open("rb") as file:
         digests = {hashlib.file_digest(file, "sha256").hexdigest()}
     acts: dict[str, Callable[[], object]] = {
@@ -95,9 +105,11 @@ def _figure(what: str, size: int, took: float, beside: str, best: dict[str, floa
 def _put(place: Place, name: str, block: bytes, size: int) -> str:
     caller, about = place.api(RESEARCHERS[0]), {"path": name, "size": size, "overwrite": True}
     at = _told(caller.post(f"{FILES}/uploads", json.dumps(about).encode(), **JSON))
-    upload = f"{FILES}/uploads/{at['id']}"
+    upload, step = f"{FILES}/uploads/{at['id']}", min(files.FIRST, at["piece"])
     while at["offset"] < size:
-        at = _told(caller.put(f"{upload}?path={name}&offset={at['offset']}", block))
+        began, piece = time.monotonic(), memoryview(block)[: min(step, size - at["offset"])]
+        at = _told(caller.put(f"{upload}?path={name}&offset={at['offset']}", piece))
+        step = files.next_step(step, at["piece"], time.monotonic() - began)
     return str(_told(caller.post(f"{upload}/finish", json.dumps(about).encode(), **JSON))["digest"])
 
 
@@ -126,7 +138,8 @@ def _up(house: door.Place, block: bytes, size: int) -> str:
     with house.door() as opened:
         at = opened.begin("up", upload, size, overwrite=True)
         while at < size:
-            at = opened.piece("up", upload, at, len(block), [block])
+            piece = memoryview(block)[: size - at]
+            at = opened.piece("up", upload, at, len(piece), [piece])
         return opened.finish("up", upload, size, overwrite=True)[1]
 
 

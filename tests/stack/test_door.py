@@ -25,12 +25,14 @@ UPGRADE = {"Connection": "Upgrade", "Upgrade": "websocket"}
 
 
 class Portal(socketserver.StreamRequestHandler):
-    """Says 200 to everything; a socket it leaves open."""
+    """Reads a body and says 200 to everything; a socket it leaves open."""
 
     def handle(self) -> None:
         head = b""
         while line := self.rfile.readline().strip():
             head += line + b"\n"
+        if length := re.search(rb"content-length: (\d+)", head.lower()):
+            self.rfile.read(int(length[1]))
         if b"/ws/" in head:
             self.wfile.write(b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
             self.rfile.read(1)
@@ -96,6 +98,38 @@ def flood(port: int, method: str, path: str, many: int) -> tuple[Counter[int], h
     answers = [ask(port, method, path) for _ in range(many)]
     refused = next((answer for answer in answers if answer.status == 429), None)
     return Counter(answer.status for answer in answers), refused
+
+
+LARGE = ("/api/v1/projects/a/files/uploads/" + "ab" * 16, "/projects/a/files/piece")
+PLAIN = ("/api/v1/jobs", "/api/v1/projects/a/files/uploads", LARGE[0] + "/finish", "/projects/a/files/upload",
+         "/projects/a/files/begin", "/projects/a/files/finish", "/projects/a/b/files/piece", "/jobs/", "/")  # fmt: skip
+
+
+def elsewhere(port: int) -> http.client.HTTPConnection:
+    """From another address than those that flood."""
+    return http.client.HTTPConnection("127.0.0.1", port, timeout=10, source_address=("127.0.0.2", 0))
+
+
+def announced(port: int, path: str, length: int) -> int:
+    """The status where a body of this length is announced and none of it sent: it is refused at once."""
+    link = elsewhere(port)
+    link.putrequest("PUT", path)
+    link.putheader("Content-Length", str(length))
+    link.endheaders()
+    return link.getresponse().status
+
+
+@pytest.mark.parametrize("path", LARGE)
+def test_a_piece_of_an_upload_may_be_large(door: int, path: str) -> None:
+    link = elsewhere(door)
+    link.request("PUT", path, bytes(9 * 1024 * 1024))
+    assert link.getresponse().status == 200
+    assert announced(door, path, 64 * 1024 * 1024 + 1) == 413
+
+
+@pytest.mark.parametrize("path", PLAIN)
+def test_everything_else_keeps_its_bound(door: int, path: str) -> None:
+    assert announced(door, path, 9 * 1024 * 1024) == 413
 
 
 def test_sixty_may_sign_in_at_once_and_a_machine_may_not(door: int) -> None:
