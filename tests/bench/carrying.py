@@ -3,12 +3,15 @@
 What is copied was just written, so both sides read from the page cache; both write to pages that are new. `cp` here is
 coreutils': on file systems that can (btrfs, XFS) it may share blocks and copy nothing, on others the kernel copies by
 itself (copy_file_range), so that no byte passes through a process. An upload is on the disk when it is answered: it
-stands beside `cp` and `sync` of the copy. A download stands beside `cp` alone; who reads it throws it away.
+stands beside `cp` and `sync` of the copy. A download stands beside `cp` alone; who reads it throws it away. What the
+same machine's loopback allows without the portal is measured in the same turns: a bare nginx, and one with a bare
+process behind it (carrying_bare).
 """
 
 from __future__ import annotations
 
 import collections
+import contextlib
 import hashlib
 import http.client
 import json
@@ -20,6 +23,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from tests.bench import carrying_bare
 from tests.bench.figures import Figure
 from tests.bench.place import JSON, PROJECT, RESEARCHERS, Answer, Place
 from tests.files import door
@@ -33,6 +37,8 @@ PIECE = 64 * MB  # as the portal takes them
 ROUNDS = 3
 FILES = f"/api/v1/projects/{PROJECT}/files"
 Bytes = Iterator[bytes | memoryview]
+Act = Callable[[], object]
+Floors = dict[str, tuple[str, Act]]  # what it is -> beside what it stands, and the act
 
 
 def through_http(place: Place, size: int) -> Iterator[Figure]:
@@ -40,8 +46,9 @@ def through_http(place: Place, size: int) -> Iterator[Figure]:
     name, block = f"bench-{os.urandom(4).hex()}", _block()
     try:
         yield from _beside(
-            "over HTTP", place.var, block, size, lambda: _put(place, name, block, size), lambda: _get(place, name)
-        )
+            "over HTTP", place.var, block, size, lambda: _put(place, name, block, size), lambda: _get(place, name),
+            lambda source: _bare(source, block, size),
+        )  # fmt: skip
     finally:
         place.api(RESEARCHERS[0]).delete(f"{FILES}?path={name}")
 
@@ -61,32 +68,31 @@ def _block() -> bytes:
 
 
 def _beside(
-    way: str, folder: Path, block: bytes, size: int, up: Callable[[], str], down: Callable[[], Bytes]
-) -> Iterator[Figure]:
-    """All four in turn, the best of ROUNDS each; then once more what comes back, for its digest."""
+    way: str, folder: Path, block: bytes, size: int, up: Callable[[], str], down: Callable[[], Bytes],
+    floors: Callable[[Path], contextlib.AbstractContextManager[Floors]] = lambda source: contextlib.nullcontext({}),
+) -> Iterator[Figure]:  # fmt: skip
+    """All of them in turn, the best of ROUNDS each; then once more what comes back, for its digest."""
     source, copy = folder / "bench-source", folder / "bench-copy"
     with source.open("wb") as file:
         for at in range(0, size, len(block)):
             file.write(memoryview(block)[: size - at])
     with source.open("rb") as file:
         digests = {hashlib.file_digest(file, "sha256").hexdigest()}
-    acts: dict[str, Callable[[], object]] = {
+    acts: dict[str, Act] = {
         "cp": lambda: subprocess.run(["cp", source, copy], check=True),
         "cp and sync": lambda: subprocess.run(
             ["sh", "-c", 'cp "$1" "$2" && sync "$2"', "sh", source, copy], check=True
         ),
         "up": lambda: digests.add(up()),
-        "down": lambda: collections.deque(down(), maxlen=0),
+        "down": lambda: _drained(down()),
     }
-    best = dict.fromkeys(acts, float("inf"))
-    for name in list(acts) * ROUNDS:
-        began = time.monotonic()
-        acts[name]()
-        best[name] = min(best[name], time.monotonic() - began)
+    with floors(source) as bare:
+        best = _best(acts | {what: act for what, (_, act) in bare.items()})
     source.unlink()
     copy.unlink()
     yield _figure(f"upload, on the disk and whole by its SHA-256, {way}", size, best["up"], "cp and sync", best)
     yield _figure(f"download, {way}", size, best["down"], "cp", best)
+    yield from (_figure(what, size, best[what], beside, best, floor=True) for what, (beside, _) in bare.items())
     whole = hashlib.sha256()
     for piece in down():
         whole.update(piece)
@@ -94,11 +100,50 @@ def _beside(
     yield Figure("D1", f"the bytes, {way}", "the same" if same else "others", goal="the same", good=same, must=True)
 
 
-def _figure(what: str, size: int, took: float, beside: str, best: dict[str, float]) -> Figure:
+def _best(acts: dict[str, Act]) -> dict[str, float]:
+    """Seconds of each, in turn."""
+    best = dict.fromkeys(acts, float("inf"))
+    for name in list(acts) * ROUNDS:
+        began = time.monotonic()
+        acts[name]()
+        best[name] = min(best[name], time.monotonic() - began)
+    return best
+
+
+def _drained(pieces: Bytes) -> None:
+    collections.deque(pieces, maxlen=0)
+
+
+@contextlib.contextmanager
+def _bare(source: Path, block: bytes, size: int) -> Iterator[Floors]:
+    """What the loopback of this machine allows: the same bytes and the same client with nothing of ours between."""
+    with carrying_bare.running(source) as bare:
+        yield {
+            "floor: download of a static file from a bare nginx": ("cp", lambda: _drained(bare.static())),
+            "floor: download through nginx from a bare process that reads and hashes": (
+                "cp", lambda: _drained(bare.hashed()),
+            ),
+            "floor: upload through nginx to a bare process that writes, hashes and syncs": (
+                "cp and sync", lambda: bare.put(_pieces(block, size)),
+            ),
+        }  # fmt: skip
+
+
+def _pieces(block: bytes, size: int) -> Iterator[memoryview]:
+    """As large as a swift line has them."""
+    at, step = 0, files.FIRST
+    while at < size:
+        piece = memoryview(block)[: min(step, size - at)]
+        yield piece
+        at, step = at + len(piece), files.next_step(step, PIECE, took=0)
+
+
+def _figure(what: str, size: int, took: float, beside: str, best: dict[str, float], *, floor: bool = False) -> Figure:
     ratio = best[beside] / took
+    goal = ("–", None) if floor else ("≥ 0.5", ratio >= 0.5)
     return Figure(
         "D1", f"{what}, {size // MB:,} MB", f"{size / MB / took:,.0f} MB/s",
-        f"{beside}: {size / MB / best[beside]:,.0f} MB/s", f"{ratio:.2f}", "≥ 0.5", ratio >= 0.5,
+        f"{beside}: {size / MB / best[beside]:,.0f} MB/s", f"{ratio:.2f}", *goal,
     )  # fmt: skip
 
 
