@@ -173,6 +173,25 @@ def test_a_job_that_waits_for_one_picked_by_keyboard(person: Any) -> None:
     expect(page.locator("main")).to_contain_text(name, timeout=30_000)  # drawn in its chain
 
 
+def test_a_large_file_goes_up_in_growing_pieces_and_survives_a_break(person: Any, tmp_path: Path) -> None:
+    page, offsets, mega = person("davi"), [], 1024 * 1024
+    name = f"large-{os.urandom(4).hex()}.bin"
+    (tmp_path / name).write_bytes(os.urandom(mega) * 40)
+
+    def seen(route: Any) -> None:
+        offsets.append(int(re.search(r"offset=(\d+)", route.request.url)[1]) // mega)
+        route.abort() if len(offsets) == 2 else route.continue_()
+
+    page.route("**/files/piece?*", seen)
+    page.goto(address("/projects/visao/files"))
+    page.set_input_files("file-drop input[name=files]", tmp_path / name)
+    page.locator(".drop__form button[type=submit]").click()
+    expect(page.locator(".filelist tr", has_text=name)).to_be_visible(timeout=60_000)
+    assert offsets == [0, 8, 8, 16, 32]
+    line = page.locator(".filelist tr", has_text=name)
+    assert taken(page, line) == (tmp_path / name).read_bytes()
+
+
 def token(page: Page) -> str:
     """One that may read and submit, made on its page."""
     page.goto(address("/tokens"))
