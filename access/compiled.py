@@ -66,6 +66,23 @@ class Fixed(Generic[M]):
         return next(iter(self.all(**values)), None)
 
 
+class FixedValues:
+    """The same for a queryset of plain values (`values_list`), planned for the values of each time."""
+
+    def __init__(self, build: Callable[..., QuerySet[Any, Any]]) -> None:
+        self._build = build
+        self._statement: tuple[str, tuple[Any, ...]] | None = None
+
+    def all(self, **values: Any) -> list[Row]:
+        """The rows for these values, as PostgreSQL has them."""
+        if self._statement is None:
+            self._statement = _written(self._build, values)[1:]
+        sql, params = self._statement
+        with connection.cursor() as asking:
+            asking.execute(sql, _filled(params, values))
+            return asking.fetchall()
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Slot:
     """A value's place among the parameters, and what the driver wants it to be (its integers tell their size)."""
@@ -93,9 +110,8 @@ class _Shape:
     kept: bool
 
     def rows(self, values: dict[str, Any]) -> list[Model]:
-        params = [part.fill(values) if isinstance(part, _Slot) else part for part in self.params]
         with cursor() if self.kept else connection.cursor() as asking:
-            asking.execute(self.sql, params)
+            asking.execute(self.sql, _filled(self.params, values))
             return [self._object(row) for row in asking.fetchall()]
 
     def _object(self, row: Row) -> Model:
@@ -111,7 +127,12 @@ class _Shape:
         return made
 
 
-def _compile(build: Callable[..., QuerySet[Any]], values: dict[str, Any], kept: bool) -> _Shape:
+def _filled(params: tuple[Any, ...], values: dict[str, Any]) -> list[Any]:
+    return [part.fill(values) if isinstance(part, _Slot) else part for part in params]
+
+
+def _written(build: Callable[..., QuerySet[Any, Any]], values: dict[str, Any]) -> tuple[Any, str, tuple[Any, ...]]:
+    """(Django's compiler, the statement, its parameters with the places of the values among them)."""
     marks = {_mark(value, number): name for number, (name, value) in enumerate(values.items())}
     compiler = build(**{name: mark for mark, name in marks.items()}).query.get_compiler(DEFAULT_DB_ALIAS)
     sql, params = compiler.as_sql()
@@ -119,6 +140,11 @@ def _compile(build: Callable[..., QuerySet[Any]], values: dict[str, Any], kept: 
     lost = set(values) - {slot.name for slot in slots if isinstance(slot, _Slot)}
     if lost:
         raise ValueError(f"not in the statement: {', '.join(sorted(lost))}")
+    return compiler, sql, slots
+
+
+def _compile(build: Callable[..., QuerySet[Any]], values: dict[str, Any], kept: bool) -> _Shape:
+    compiler, sql, slots = _written(build, values)
     columns = compiler.klass_info["select_fields"]
     first, last = columns[0], columns[-1] + 1
     return _Shape(

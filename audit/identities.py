@@ -15,13 +15,15 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 
-from access.compiled import insert
+from access.compiled import Fixed, cursor, insert
 from audit.models import AuditEvent, Identity
 
 LOGIN, NAME, ADDRESS = "login", "name", "address"
 PERSON = "person"  # {"person": "<ref>"} stands for somebody in an event's detail
 _MOST = 20_000
+_NAMES = "SELECT DISTINCT ref, value FROM audit_identity WHERE ref = ANY(%s)"
 _known: OrderedDict[UUID, None] = OrderedDict()  # written and committed by this process
 
 
@@ -87,8 +89,25 @@ def somebody(login: str, person: int | None = None) -> dict[str, str]:
 
 def numbers_of(login: str) -> list[int]:
     """Everybody who has, or had, this login, by number."""
-    seen = Identity.objects.filter(kind=LOGIN, value=login, person_id__isnull=False)
-    return sorted({number for number in seen.values_list("person_id", flat=True) if number is not None})
+    return [row.person_id for row in _LOGINS.all(login=login) if row.person_id is not None]
+
+
+def _seen(login: str) -> QuerySet[Identity]:
+    rows = Identity.objects.filter(kind=LOGIN, value=login, person_id__isnull=False)
+    return rows.only("person_id").order_by("person_id").distinct("person_id")
+
+
+def refs_of(address: str) -> list[UUID]:
+    """Every reference to this address: each person has another. The first thousand."""
+    return [row.ref for row in _ADDRESSES.all(address=address)]
+
+
+def _from(address: str) -> QuerySet[Identity]:
+    rows = Identity.objects.filter(kind=ADDRESS, value=address)
+    return rows.only("ref").order_by("ref").distinct("ref")[:1000]
+
+
+_LOGINS, _ADDRESSES = Fixed(_seen, kept=False), Fixed(_from, kept=False)
 
 
 def named(ref: UUID | None) -> str:
@@ -101,10 +120,16 @@ def name_all(events: Iterable[AuditEvent]) -> list[AuditEvent]:
     """The events, with the names of everybody they refer to at hand: one query for all."""
     rows = list(events)
     wanted = {one for row in rows for one in row.refs()}
-    names = dict(Identity.objects.filter(ref__in=wanted).values_list("ref", "value")) if wanted else {}
+    names = _names(wanted) if wanted else {}
     for row in rows:
         row.names = names
     return rows
+
+
+def _names(wanted: set[UUID]) -> dict[UUID, str]:
+    with cursor() as asking:
+        asking.execute(_NAMES, [list(wanted)])
+        return dict(asking.fetchall())
 
 
 def spoken(value: Any, names: dict[UUID, str]) -> Any:

@@ -12,6 +12,7 @@ from django.db.models.fields.json import KT
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
+from access.compiled import FixedValues
 from audit import trail
 from audit.actions import Action, Outcome
 from audit.models import AuditEvent, AuditSeal
@@ -62,12 +63,9 @@ def back_again(seen_at: datetime | None, *, about: Any, now: datetime | None = N
         trail.record(Action.FOLLOWER_AWAY, about=about, outcome=Outcome.FAILED, since=seen_at, until=at)
 
 
-def gaps(since: datetime | None = None, until: datetime | None = None) -> Sequence[Gap]:
-    """The latest ones that touch this time, newest first; before them one that lasts still."""
-    told = _told(since)
-    late = timezone.now() - AWAY
-    still = [left(late) for left in _left]  # no event tells of it before somebody is back
-    found = [_gap(*row) for row in (told.union(*still, all=True) if still else told)]
+def gaps(until: datetime | None = None) -> Sequence[Gap]:
+    """The latest ones before a moment, newest first; before them one that lasts still."""
+    found = [_gap(*row) for row in (_KNOWN.all(late=timezone.now() - AWAY) if _left else _told())]
     known = sorted((gap for gap in found if gap), key=lambda gap: (gap.until is None, gap.since), reverse=True)
     return [gap for gap in known if until is None or gap.since < until]
 
@@ -78,12 +76,20 @@ def sealed(since: datetime | None, last: int) -> list[Gap]:
     return [gap for gap in (_gap(*row) for row in _told(since, Exists(seal))) if gap]
 
 
-def _told(since: datetime | None, *more: Exists) -> QuerySet[Any, tuple[Any, ...]]:
+def _told(since: datetime | None = None, *more: Exists) -> QuerySet[Any, tuple[Any, ...]]:
     """(from when, to when) as text, of the latest events."""
     rows = AuditEvent.objects.filter(*more, action=Action.FOLLOWER_AWAY)
     if since:
         rows = rows.filter(at__gte=since)
     return rows.order_by("-pk")[:MOST].values_list(KT("detail__since"), KT("detail__until"))
+
+
+def _known(late: datetime) -> QuerySet[Any, tuple[Any, ...]]:
+    """Those that events tell of, and those that last still: no event tells of one before somebody is back."""
+    return _told().union(*(left(late) for left in _left), all=True)
+
+
+_KNOWN = FixedValues(_known)  # every look at the trail asks it
 
 
 def _gap(since: str | None, until: str | None) -> Gap | None:

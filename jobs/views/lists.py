@@ -50,7 +50,7 @@ def jobs(request: SignedInRequest) -> HttpResponse:
         "others": others.allowed(),
         "jobs": rows[:PAGE],
         "older": rows[PAGE - 1].pk if len(rows) > PAGE else None,
-        "states": State.choices,
+        "states": State,
         "gpu_types": gpu_types(),
         "acts": offered(request.user),
         "moves": not asked["before"] and any(row.is_open for row in rows),
