@@ -182,11 +182,13 @@ class Door:
         """The pipe stays open until the connection is closed."""
         try:
             word, body, descriptors = self._channel.receive_with()
-            pipe = pouring.check(descriptors) if word == ANSWER else None
+            if word == REFUSAL and not descriptors:
+                _unless_refused(word, body)
+            pipe = pouring.check(descriptors)
         except (Gone, BadPacket) as error:
             raise DoorDown(str(error)) from error
-        if pipe is None:
-            _unless_refused(word, body)
+        if word != ANSWER:
+            pipe.close()
             raise DoorDown("the door answered out of turn")
         self._pipes.append(pipe)
         return unpack(bytes(body)), pipe

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import socket
 from collections.abc import Mapping, Sequence
@@ -115,7 +116,12 @@ class Channel:
             packet, descriptors, flags, _ = socket.recv_fds(self._connection, MAX_PACKET, 1, socket.MSG_CMSG_CLOEXEC)
         except OSError as error:
             raise Gone(str(error)) from error
-        return *_opened(packet, flags), descriptors
+        try:
+            return *_opened(packet, flags), descriptors
+        except BaseException:
+            for one in descriptors:
+                os.close(one)
+            raise
 
     def expect(self, kind: bytes) -> memoryview:
         """The body of a packet that must be of this kind."""

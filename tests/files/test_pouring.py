@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from files import pouring
+from files import pouring, wire
 from files.answers import Refused
 from files.client import Door, DoorDown
-from files.wire import END, BadPacket, Channel, Gone
+from files.wire import ANSWER, END, PIECE, QUESTION, REFUSAL, TICKET, BadPacket, Channel, Gone
 from tests.files.door import BETO, Place, own
 from tests.logs.house import wait_until
 
@@ -108,6 +108,29 @@ def test_only_a_pipe_is_taken_and_nothing_else_stays_open(tmp_path: Path) -> Non
         os.fstat(file)
     with pytest.raises(BadPacket):
         pouring.check([])
+
+
+@pytest.mark.parametrize("word", [REFUSAL, wire.DATA, ANSWER])
+def test_what_comes_along_with_anything_but_a_pipes_answer_is_closed(tmp_path: Path, word: bytes) -> None:
+    before, server = descriptors(), socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    server.bind(str(tmp_path / "door"))
+    server.listen(1)
+
+    def answer() -> None:
+        connection, _ = server.accept()
+        with connection, (tmp_path / "f").open("wb") as file:
+            channel = Channel(connection, patience=5)
+            channel.expect(TICKET)
+            channel.send(ANSWER, b"{}")
+            channel.expect(QUESTION)
+            channel.send(word, b"{}" if word != wire.DATA else bytes(PIECE + 100), [file.fileno()])
+
+    beside = threading.Thread(target=answer)
+    beside.start()
+    with server, Door(tmp_path / "door", "a ticket") as door, pytest.raises(DoorDown):
+        door.read("f")
+    beside.join()
+    assert descriptors() == before
 
 
 def poured(tmp_path: Path, *, limit: int) -> tuple[bytes, list[object]]:
