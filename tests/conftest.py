@@ -46,7 +46,11 @@ os.environ["DATABASE_URL"] = _database() if "DATABASE_URL" not in os.environ els
 import django  # noqa: E402
 import pytest  # noqa: E402
 from django.db import connection  # noqa: E402
+from hypothesis import HealthCheck, settings  # noqa: E402
 
+# one slow example tells of a busy machine, not of the code
+settings.register_profile("bancada", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("bancada")
 django.setup()  # pytest-django does so only where it knew the settings before this file
 
 from tests import fate  # noqa: E402

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from django.utils import timezone, translation
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from accounts.models import User
@@ -197,7 +197,6 @@ FORMS = st.fixed_dictionaries(
 )  # fmt: skip
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(FORMS, st.integers(0, 4), st.booleans(), st.integers(1, 4))
 def test_form_to_script_to_form_loses_nothing(form: dict[str, Any], gpus: int, per_task: bool, tasks: int) -> None:
     if gpus and form["partition"] == "gpu":

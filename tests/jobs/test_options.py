@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs import specs
@@ -86,7 +86,6 @@ def test_options_belong_to_the_digest_only_where_there_are_some() -> None:
     assert plain != check(requeue=False).digest(project="visao", allocation="main")
 
 
-@settings(deadline=None)
 @given(st.dictionaries(st.sampled_from(Options.__slots__), st.one_of(
     st.none(), st.text(), st.integers(), st.floats(), st.booleans(), st.lists(st.text()), st.from_regex(r"\d+-\d+%\d+"),
     st.lists(st.dictionaries(st.text(), st.text() | st.floats())), st.datetimes().map(str),

@@ -52,7 +52,7 @@ def test_a_short_job_goes_before_one_that_waits_for_room_and_a_long_one_does_not
     assert known.first(demand(1, seconds=601)) == (700.0, ["a"])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(st.integers(1, 4), st.integers(1, 2), st.integers(1, 900)), max_size=12))
 def test_no_moment_gives_more_than_a_node_has(jobs: list[tuple[int, int, int]]) -> None:
     known = rooms(a=NODE, b=NODE)

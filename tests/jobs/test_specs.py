@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cluster.models import Partition
@@ -86,7 +86,6 @@ def test_the_same_request_has_the_same_digest_and_another_has_another() -> None:
     assert digest != check().digest(project="atlas", allocation="main")
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)  # the first unicode table takes seconds
 @given(st.dictionaries(st.sampled_from([*GOOD, "nodes", "cpus", "memory_gb", "environment"]), st.one_of(
     st.none(), st.text(), st.integers(), st.floats(), st.booleans(), st.lists(st.text()), st.dictionaries(st.text(), st.text()),
 )))  # fmt: skip

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from django.core.exceptions import ValidationError
 from django.utils import timezone
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
@@ -58,7 +58,7 @@ def test_one_query_says_how_all_allocations_of_a_person_stand(django_assert_num_
 class HoldsHold(TestCase):
     """A property over random histories of asking, ending and asking again."""
 
-    @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @settings(max_examples=20)
     @given(st.lists(st.tuples(st.booleans(), st.integers(1, 8), st.integers(1, 200)), max_size=20))
     def test_used_and_committed_never_pass_the_limit(self, story: list[tuple[bool, int, int]]) -> None:
         allocation = make_allocation(make_project(), gpu_minutes=1000, gpus_at_once=8)
