@@ -8,10 +8,8 @@ from django.http import HttpRequest, StreamingHttpResponse
 from ninja import Field, Query, Router, Schema, Status
 
 from access import gate
-from access.numbers import whole
 from access.permissions import Permission
 from accounts.models import User
-from files.answers import Refused
 from files.names import shown
 from projects.models import Project
 from storage.api_schemas import (
@@ -34,6 +32,7 @@ from storage.api_schemas import (
     entry_out,
 )
 from storage.reaching import above, asked
+from storage.receiving import piece_of
 from storage.sending import asked_range, attachment, ranged
 from storage.services import changing, growth, looking
 
@@ -146,13 +145,10 @@ def begin(request: HttpRequest, code: str, body: UploadIn) -> Status[dict[str, A
 def piece(request: HttpRequest, code: str, id: Id, where: Query[Piece]) -> dict[str, Any]:
     """The next bytes of an upload: the body, as it is."""
     project = _changed(request, code)
-    size = whole(request.headers.get("Content-Length", ""), digits=9) or 0
-    if not 0 < size <= changing.PIECE:
-        raise Refused("too-large" if size else "bad-request")
-    chunks = iter(lambda: request.read(changing.CHUNK), b"")
+    size, data = piece_of(request)
     offset = changing.piece(
         project=project, by=_me(request), path=asked(request), upload=id, offset=where.offset, size=size,
-        data=changing.measured(chunks, size), digest=where.digest,
+        data=data, digest=where.digest,
     )  # fmt: skip
     return {"id": id, "offset": offset, "piece": changing.PIECE}
 

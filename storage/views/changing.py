@@ -20,6 +20,7 @@ from files.names import shown
 from projects.models import Project
 from storage import words
 from storage.reaching import above, address, asked, join
+from storage.receiving import piece_of
 from storage.services import changing, looking
 from storage.views import telling
 
@@ -72,13 +73,10 @@ def begin(request: SignedInRequest, code: str) -> dict[str, Any]:
 def piece(request: SignedInRequest, code: str) -> dict[str, Any]:
     """The next bytes of an upload: the body, as it is."""
     project, path = _project(request, code), asked(request)
-    size = whole(request.headers.get("Content-Length", ""), digits=9) or 0
-    if not 0 < size <= changing.PIECE:
-        raise Refused("too-large" if size else "bad-request")
-    chunks = iter(lambda: request.read(changing.CHUNK), b"")
+    size, data = piece_of(request)
     offset = changing.piece(
         project=project, by=request.user, path=path, upload=request.GET.get("id", ""), offset=_size(request, "offset"),
-        size=size, data=changing.measured(chunks, size), digest=request.GET.get("digest", ""),
+        size=size, data=data, digest=request.GET.get("digest", ""),
     )  # fmt: skip
     return {"offset": offset}
 
