@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import fcntl
 import hashlib
 import os
@@ -21,9 +20,6 @@ from files.names import PART, check_new
 from files.wire import ANSWER, DATA, END, BadPacket, Channel, pack
 
 MARGIN = 16 * 1024 * 1024  # bytes that stay free when an upload is let in
-BEHIND = 8 * 1024 * 1024  # bytes the disk is let to begin with at once
-_BEGIN_WRITING = 2  # SYNC_FILE_RANGE_WRITE: begin, wait for nothing
-_libc = ctypes.CDLL(None, use_errno=True)
 ABANDONED = 7 * 24 * 3600  # seconds after which a part nobody goes on with is taken away
 
 
@@ -140,7 +136,6 @@ class _Short(Refused):
 
 def _write_piece(channel: Channel, part: int, asked: dict[str, Any]) -> None:
     at, end, digest = asked["offset"], asked["offset"] + asked["size"], hashlib.sha256()
-    begun = at
     while True:
         word, data = channel.receive()
         if word == END:
@@ -152,16 +147,8 @@ def _write_piece(channel: Channel, part: int, asked: dict[str, Any]) -> None:
         while data:
             written = os.pwrite(part, data, at)
             at, data = at + written, data[written:]
-        if at - begun >= BEHIND or at == end:
-            begun = _write_back(part, begun, at)
     if at != end or (asked["digest"] and digest.hexdigest() != asked["digest"]):
         raise _Short("digest")
-
-
-def _write_back(part: int, begun: int, at: int) -> int:
-    """Let the disk begin with what came, so that little is left in the end; where it can."""
-    _libc.sync_file_range(part, ctypes.c_int64(begun), ctypes.c_int64(at - begun), _BEGIN_WRITING)
-    return at
 
 
 def _drain(channel: Channel, refused: Refused | None) -> None:
