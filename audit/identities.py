@@ -40,14 +40,6 @@ def ref(kind: str, value: str, person: int | None = None) -> UUID | None:
     return found
 
 
-def _note(found: UUID) -> None:
-    """It is written; where no transaction is open (a page that is read), it is committed, too."""
-    if transaction.get_connection().in_atomic_block:
-        _fresh().add(found)
-    else:
-        _Fresh((found,))()
-
-
 class _Fresh(set[UUID]):
     """What one (part of a) transaction has written; known to this process once it is committed."""
 
@@ -65,15 +57,14 @@ def _is_fresh(found: UUID) -> bool:
     )
 
 
-def _fresh() -> _Fresh:
-    """That of the innermost savepoint."""
+def _note(found: UUID) -> None:
+    """It is written, within the innermost savepoint; where no transaction is open it is committed, too."""
     here = set(transaction.get_connection().savepoint_ids)
     for sids, told, *_ in reversed(transaction.get_connection().run_on_commit):
         if isinstance(told, _Fresh) and sids == here:
-            return told
-    made = _Fresh()
-    transaction.on_commit(made)
-    return made
+            told.add(found)
+            return
+    transaction.on_commit(_Fresh((found,)))
 
 
 def forget() -> None:
