@@ -170,7 +170,8 @@ class Door:
             word, body = self._channel.receive()
         except (Gone, BadPacket) as error:
             raise DoorDown(str(error)) from error
-        return _unless_refused(word, body)
+        _check(word, body)
+        return word, body
 
     def _answer(self) -> dict[str, Any]:
         word, body = self._next()
@@ -183,7 +184,7 @@ class Door:
         try:
             word, body, descriptors = self._channel.receive_with()
             if word == REFUSAL and not descriptors:
-                _unless_refused(word, body)
+                _check(word, body)
             pipe = pouring.check(descriptors)
         except (Gone, BadPacket) as error:
             raise DoorDown(str(error)) from error
@@ -220,9 +221,9 @@ class Door:
             raise Refused("changed")
 
 
-def _unless_refused(word: bytes, body: memoryview) -> tuple[bytes, memoryview]:
+def _check(word: bytes, body: memoryview) -> None:
+    """Raises Refused where the packet is a refusal."""
     if word == REFUSAL:
         facts = unpack(bytes(body))
         answer = facts.pop("answer", "")
         raise Refused(answer if answer in ANSWERS else "failed", **facts)
-    return word, body
