@@ -138,7 +138,7 @@ def _moment(text: str | None) -> datetime | None:
     return datetime.fromisoformat(text) if text else None
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS)
 def test_rows_and_events_tell_the_same(db: None, steps: list[tuple[str, int, str, str, str]]) -> None:
     with transaction.atomic():

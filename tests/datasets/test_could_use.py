@@ -126,7 +126,7 @@ def from_events(at: datetime, members: set[str]) -> set[Fact]:
     return {(steward, "steward")} | {(one, "research") for one in users - closed if not retired}
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=st.lists(st.sampled_from(ACTS), min_size=3, max_size=12))
 def test_rows_and_events_tell_the_same_of_data(db: None, steps: list[str]) -> None:
     with transaction.atomic():

@@ -132,7 +132,7 @@ def test_a_path_is_beneath_or_refused_and_what_is_shown_can_be_seen(path: str) -
     assert is_plain(parts(path)[-1])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(packets=st.lists(st.binary(min_size=1, max_size=300), min_size=1, max_size=3))
 def test_noise_instead_of_a_ticket_is_refused_and_does_no_harm(house: Place, packets: list[bytes]) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as link:
@@ -145,7 +145,7 @@ def test_noise_instead_of_a_ticket_is_refused_and_does_no_harm(house: Place, pac
             assert link.recv(200) == b'x{"answer":"bad-ticket"}'
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     kind=st.sampled_from([b"q", b"d", b"e", b"t", b"z"]),
     body=st.binary(max_size=200) | fields.map(lambda f: json.dumps(f).encode()),

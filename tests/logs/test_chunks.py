@@ -27,7 +27,7 @@ events = (
 
 
 @given(st.lists(events, max_size=6), st.lists(st.integers(1, 40), max_size=60))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_events_survive_any_cutting_of_their_bytes(sent: list[Event], cuts: list[int]) -> None:
     wire, frames, got = b"".join(encode(event) for event in sent), Frames(), []
     for cut in [*cuts, len(wire)]:
@@ -37,7 +37,7 @@ def test_events_survive_any_cutting_of_their_bytes(sent: list[Event], cuts: list
 
 
 @given(st.binary(max_size=200))
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=1000)
 def test_noise_is_an_event_less_or_a_bad_frame(noise: bytes) -> None:
     with contextlib.suppress(BadFrame):
         assert list(Frames().feed(noise)) == []

@@ -35,7 +35,7 @@ def seen(*texts: bytes, inode: int = 7, restart_count: int = 0) -> tuple[Writing
 
 
 @given(st.lists(short | long, min_size=1, max_size=6))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_a_file_that_grows_keeps_one_generation_whose_names_all_fit(parts: list[bytes]) -> None:
     text, writing, names = b"", Writing(restart_count=0, inode=7), []
     for at, part in enumerate(parts):
@@ -47,7 +47,7 @@ def test_a_file_that_grows_keeps_one_generation_whose_names_all_fit(parts: list[
 
 
 @given(short | long, st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_a_change_anywhere_in_the_head_or_a_cut_is_noticed(text: bytes, data: st.DataObject) -> None:
     at = data.draw(st.integers(0, min(len(text), HEAD) - 1))
     changed = text[:at] + bytes([text[at] ^ 1]) + text[at + 1 :]
@@ -57,7 +57,7 @@ def test_a_change_anywhere_in_the_head_or_a_cut_is_noticed(text: bytes, data: st
 
 
 @given(long, st.integers(1, ANCHOR))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_a_rewrite_with_the_same_head_is_noticed_at_the_old_end(text: bytes, back: int) -> None:
     text = text + b"." * HEAD
     changed = text[:-back] + b"!" + text[len(text) - back + 1 :] + b"more"

@@ -17,7 +17,7 @@ logs = st.lists(bits, max_size=60).map(b"".join)
 
 
 @given(logs, st.integers(4, 20))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_pieces_join_to_the_whole_and_none_is_too_long_or_empty(data: bytes, longest: int) -> None:
     cut = list(pieces(data, longest))
     assert b"".join(cut) == data
@@ -25,13 +25,13 @@ def test_pieces_join_to_the_whole_and_none_is_too_long_or_empty(data: bytes, lon
 
 
 @given(st.text(max_size=60), st.integers(4, 20))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_text_is_never_cut_within_a_character(text: str, longest: int) -> None:
     assert "".join(piece.decode() for piece in pieces(text.encode(), longest)) == text
 
 
 @given(st.text(max_size=30), st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_whole_holds_back_only_the_start_of_a_last_character(text: str, data: st.DataObject) -> None:
     raw = text.encode()
     cut = raw[: data.draw(st.integers(0, len(raw)))]
@@ -39,7 +39,7 @@ def test_whole_holds_back_only_the_start_of_a_last_character(text: str, data: st
 
 
 @given(st.binary(max_size=40))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_whole_never_holds_back_more_than_three_bytes(data: bytes) -> None:
     assert len(data) - 3 <= whole(data) <= len(data)
 
@@ -60,7 +60,7 @@ def test_fold_keeps_the_last_state_of_a_bar(raw: bytes, folded: bytes) -> None:
 
 
 @given(logs)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_fold_keeps_the_lines_and_is_done_in_one_go(data: bytes) -> None:
     folded = fold(data)
     assert folded.count(b"\n") == data.count(b"\n") and fold(folded) == folded
@@ -100,7 +100,7 @@ def test_plain_takes_every_escape_out(escape: str) -> None:
 
 
 @given(st.text(max_size=80) | logs.map(lambda raw: raw.decode("latin-1")))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_plain_leaves_no_control_behind(text: str) -> None:
     cleaned = plain(text.encode("utf-8", "surrogatepass"))
     assert not [char for char in cleaned if char not in "\t\n" and (ord(char) < 32 or 127 <= ord(char) < 160)]

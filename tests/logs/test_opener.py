@@ -41,7 +41,7 @@ def children(house: House) -> list[int]:
 
 
 @given(st.binary(max_size=200) | st.binary(max_size=60).map(lambda raw: b"open1 stdout " + raw))
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=1500)
 def test_any_packet_is_the_one_message_or_a_bad_request(packet: bytes) -> None:
     try:
         stream, ticket = decode_request(packet)

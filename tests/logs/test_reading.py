@@ -30,7 +30,7 @@ def test_nul_and_other_bytes_that_are_no_text_come_as_they_are(house: House) -> 
 
 
 @given(st.integers(-12_000, 12_000), st.integers(0, 12_000))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_any_range_is_that_of_the_file(house: House, offset: int, limit: int) -> None:
     if not (house.output / "odd").exists():
         house.write("odd", ODD)

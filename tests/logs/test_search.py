@@ -61,7 +61,7 @@ def expected(text: bytes, query: bytes, after: int) -> list[tuple[int, int]]:
 
 
 @given(texts, st.sampled_from([b"a", b"ab", b"abab", b"\0", b"xx", b"b\r"]), st.integers(0, 80), st.booleans())
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 async def test_find_is_what_find_in_memory_is(parts: list[bytes], query: bytes, after: int, fold: bool) -> None:
     text = b"".join(parts)
     file, after = open_file(text), min(after, len(text))
@@ -74,7 +74,7 @@ async def test_find_is_what_find_in_memory_is(parts: list[bytes], query: bytes, 
 
 
 @given(texts, st.integers(1, 4))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 async def test_find_in_several_goes_gives_the_same_lines(parts: list[bytes], limit: int) -> None:
     text = b"".join([*parts, b"\n"])
     file, after, matches = open_file(text), 0, []
@@ -93,7 +93,7 @@ async def test_find_in_several_goes_gives_the_same_lines(parts: list[bytes], lim
 
 
 @given(texts, st.lists(st.integers(1, 70), min_size=1, max_size=5), st.lists(st.integers(0, 90), max_size=5))
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 async def test_lines_are_where_they_are(parts: list[bytes], numbers: list[int], offsets: list[int]) -> None:
     text = b"".join(parts)
     file, starts = open_file(text), [0, *[at + 1 for at, byte in enumerate(text) if byte == 10]]
@@ -108,7 +108,7 @@ async def test_lines_are_where_they_are(parts: list[bytes], numbers: list[int], 
 
 
 @given(texts, texts)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 async def test_remembered_counts_hold_while_the_file_grows(first: list[bytes], more: list[bytes]) -> None:
     text = b"".join(first)
     file = open_file(text)

@@ -66,7 +66,7 @@ def test_what_is_signed_comes_back() -> None:
     restarts=st.integers(0, 2**16 - 1),
     user=st.from_regex(r"[a-z_][a-z0-9_-]{0,31}", fullmatch=True),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_any_good_ticket_survives_the_journey(
     stdout: str, stderr: str, job: int, uid: int, restarts: int, user: str
 ) -> None:
@@ -182,7 +182,7 @@ def test_a_strangers_key_another_version_and_a_late_hour_are_refused() -> None:
 
 
 @given(st.text(max_size=400) | st.binary(max_size=300).map(lambda raw: f"{VERSION}.{TICKET.key_id}.{_b64(raw)}.AA"))
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=1000)
 def test_noise_is_refused_and_nothing_else(text: str) -> None:
     with pytest.raises(BadTicket):
         verify(text, KEYS, NOW)
@@ -191,7 +191,7 @@ def test_noise_is_refused_and_nothing_else(text: str) -> None:
 
 
 @given(st.data())
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=1000)
 def test_any_changed_character_is_refused(data: st.DataObject) -> None:
     text = sign(TICKET, KEY)
     at = data.draw(st.integers(0, len(text) - 1))
@@ -202,7 +202,7 @@ def test_any_changed_character_is_refused(data: st.DataObject) -> None:
 
 
 @given(st.text(max_size=60))
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=1000)
 def test_a_path_that_passes_is_absolute_and_normal(path: str) -> None:
     try:
         check_path(path)

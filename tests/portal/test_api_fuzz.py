@@ -180,7 +180,7 @@ BY_OPERATOR = {
 }  # fmt: skip
 EXAMPLES = int(os.environ.get("BANCADA_FUZZ_EXAMPLES", "12"))  # of each kind, for each operation
 BOUNDED = settings(
-    max_examples=EXAMPLES, deadline=None, database=None, derandomize=True, phases=(Phase.generate,),
+    max_examples=EXAMPLES, database=None, derandomize=True, phases=(Phase.generate,),
     suppress_health_check=list(HealthCheck),
 )  # fmt: skip
 

@@ -133,13 +133,13 @@ def is_signed_for_nobody_else(line: bytes, uid: int) -> bool:
     return True
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=1500)
 @given(some.binary(max_size=1024), some.integers(0, 4000))
 def test_fuzz_of_bytes(line: bytes, uid: int) -> None:
     assert is_signed_for_nobody_else(line, uid)
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=1000)
 @given(questions, some.integers(0, 4000))
 def test_fuzz_of_questions(question: object, uid: int) -> None:
     assert is_signed_for_nobody_else(json.dumps(question).encode(), uid)
