@@ -74,10 +74,14 @@ def fetch(queryset: QuerySet[M] | BaseManager[M], user: Person, permission: Perm
     view = cast(Gated, queryset.model).gate_view
     subject = queryset.model._meta.label_lower
     by_code = isinstance(queryset, BaseManager) and set(map(type, key.values())) == {str} and "pk" not in key
-    if by_code and _is_ordinary(user):  # what every submission does
-        row = _whole(queryset.model, permission, tuple(key)).first(person=user.pk, now=timezone.now(), **key)
+    if by_code and _is_ordinary(user):  # almost everybody, at almost every address
+        model, now = queryset.model, timezone.now()
+        row = _whole(model, permission, tuple(key)).first(person=user.pk, now=now, **key)
         if row is not None:
             return row
+        if permission != view and _whole(model, view, tuple(key)).first(person=user.pk, now=now, **key) is not None:
+            raise Refused(permission, subject, key)
+        raise NotFound(permission, subject, key)
     try:
         seen = allowing(queryset.all(), user, view).filter(**key)
         row = seen.first() if permission == view else allowing(seen, user, permission).first()
@@ -159,10 +163,16 @@ class Listing(Generic[M]):
             self._held[permission] = Fixed(partial(self._theirs, permission), kept=False)
         return self._held[permission].all(person=user.pk, now=timezone.now(), **values)
 
-    def fetch(self, user: Person, permission: Permission, **key: Any) -> M:
-        """`fetch`, of rows in this shape."""
-        found = self.allowing(user, permission, **key)
-        return found[0] if found else fetch(self._build(**key), user, permission, **key)
+    def fetch(self, user: Person, permission: Permission, beside: dict[str, Any] | None = None, **key: Any) -> M:
+        """`fetch`, of rows in this shape; `beside`: values it takes besides the key."""
+        values = {**(beside or {}), **key}
+        found = self.allowing(user, permission, **values)
+        if found:
+            return found[0]
+        model = cast(Any, self._build(**values).model)
+        if permission != model.gate_view and self.allowing(user, model.gate_view, **values):
+            raise Refused(permission, model._meta.label_lower, key)
+        raise NotFound(permission, model._meta.label_lower, key)
 
     def _theirs(self, permission: Permission, person: int, now: datetime, **values: Any) -> QuerySet[M]:
         rows = self._build(**values)

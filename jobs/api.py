@@ -17,7 +17,7 @@ from accounts.models import User
 from jobs import services
 from jobs.api_schemas import BATCH_BODY, REQUEST_BODY, Batch, JobOut, JobPage, asked, asked_together, job_out
 from jobs.models import Job
-from jobs.services import batches, finding, reading
+from jobs.services import batches, finding, reading, shapes
 from jobs.specs import BadSpec
 from jobs.states import OPEN, State
 from projects.models import Project
@@ -129,7 +129,7 @@ def _projects(request: HttpRequest, codes: Iterable[Any]) -> dict[str, Project]:
 @router.get("/{uuid:pk}", response=JobOut, operation_id="job")
 def job(request: HttpRequest, pk: UUID) -> dict[str, Any]:
     """One job as it stands."""
-    return job_out(gate.fetch(Job.objects.with_names(), request.user, Permission.JOB_VIEW, pk=pk))
+    return job_out(shapes.NAMED.fetch(request.user, Permission.JOB_VIEW, pk=pk))
 
 
 _BYTES = {
@@ -176,7 +176,7 @@ def log(request: HttpRequest, pk: UUID, place: Query[Place]) -> HttpResponse:
 @router.post("/{uuid:pk}/cancel", response={202: JobOut}, operation_id="cancel")
 def cancel(request: HttpRequest, pk: UUID) -> Status[dict[str, Any]]:
     """Ask for the job's end; it ends when Slurm says so. Asking twice changes nothing."""
-    row = gate.fetch(Job.objects.with_names(), request.user, Permission.JOB_CANCEL, pk=pk)
+    row = shapes.NAMED.fetch(request.user, Permission.JOB_CANCEL, pk=pk)
     services.cancel(job=row, by=_person(request))
     row.refresh_from_db(fields=["cancel_asked_at", "phase", "state"])
     return Status(202, job_out(row))

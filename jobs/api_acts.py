@@ -9,7 +9,6 @@ from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from ninja import Field, Router, Schema, Status
 
-from access import gate
 from access.permissions import Permission
 from access.typed import Text
 from accounts.models import User
@@ -17,7 +16,7 @@ from jobs import reasons
 from jobs.acts import OF_MANY, Act
 from jobs.api_schemas import JobOut, job_out
 from jobs.models import Job
-from jobs.services import acts, reading, recalling, waiting
+from jobs.services import acts, reading, recalling, shapes, waiting
 from jobs.services.acts import many
 from jobs.specs import BadSpec
 
@@ -103,7 +102,7 @@ def act_on_jobs(request: HttpRequest, asked: ActsAsked) -> dict[str, Any]:
 @router.post("/{uuid:pk}/acts", response={202: ActOutcome}, operation_id="act_on_job")
 def act_on_job(request: HttpRequest, pk: UUID, asked: ActAsked) -> Status[dict[str, Any]]:
     """One act on one job; Slurm does it in a moment. 409 where the job does not stand so that it can be done."""
-    job = gate.fetch(Job.objects.with_names(), request.user, Permission.JOB_VIEW, pk=pk)
+    job = shapes.NAMED.fetch(request.user, Permission.JOB_VIEW, pk=pk)
     made = many.do(job=job, act=Act(asked.act), by=cast(User, request.user), **_detail(asked))
     return Status(202, _out(acts.Outcome(job, ok=True, made=made)))
 
@@ -118,7 +117,7 @@ def job_manifest(request: HttpRequest, pk: UUID) -> dict[str, Any]:
 @router.get("/{uuid:pk}/why", response=WhyOut, operation_id="job_why")
 def job_why(request: HttpRequest, pk: UUID) -> dict[str, Any]:
     """Why it waits, with the numbers of this moment, or how it ended: plain words, who can change it, what to try."""
-    job = gate.fetch(Job.objects.with_names(), request.user, Permission.JOB_VIEW, pk=pk)
+    job = shapes.NAMED.fetch(request.user, Permission.JOB_VIEW, pk=pk)
     found = waiting.why(job)
     reason = found.reason if found else None if job.is_open else reasons.of(job)
     if reason is None:
@@ -132,7 +131,7 @@ def job_why(request: HttpRequest, pk: UUID) -> dict[str, Any]:
 @router.patch("/{uuid:pk}/label", response=JobOut, operation_id="label_job")
 def label_job(request: HttpRequest, pk: UUID, asked: LabelAsked) -> dict[str, Any]:
     """Another name or note; the request itself never changes."""
-    job = gate.fetch(Job.objects.with_names(), request.user, Permission.JOB_CANCEL, pk=pk)
+    job = shapes.NAMED.fetch(request.user, Permission.JOB_CANCEL, pk=pk)
     acts.label(job=job, by=cast(User, request.user), alias=asked.name, note=asked.note)
     return job_out(Job.objects.with_names().get(pk=pk))
 

@@ -8,7 +8,6 @@ from uuid import UUID
 from django.http import HttpRequest
 from ninja import Field, Query, Router, Schema
 
-from access import gate
 from access.permissions import Permission
 from accounts.models import User
 from cluster.metrics import host_names
@@ -16,6 +15,7 @@ from cluster.metrics.charts import POINTS, Band, Chart
 from cluster.metrics.hosts import missing
 from cluster.metrics.prometheus import Away
 from jobs.models import Job
+from jobs.services import shapes
 from jobs.services.gpus import hosting, reporting, showing
 
 router = Router()
@@ -139,8 +139,7 @@ def usage(request: HttpRequest, pk: UUID, span: Query[Span]) -> dict[str, Any]:
 
 
 def _job(request: HttpRequest, pk: UUID) -> Job:
-    rows = Job.objects.select_related("project").defer("script", "environment")
-    return gate.fetch(rows, request.user, Permission.JOB_VIEW, pk=pk)
+    return shapes.LIGHT.fetch(request.user, Permission.JOB_VIEW, pk=pk)
 
 
 def _person(request: HttpRequest) -> User:

@@ -9,12 +9,10 @@ from uuid import UUID
 from django.http import HttpRequest
 from ninja import Field, Router, Schema, Status
 
-from access import gate
 from access.permissions import Permission
 from access.typed import Text
 from accounts.models import User
-from jobs.models import Job
-from jobs.services import reading, sweeps
+from jobs.services import reading, shapes, sweeps
 from jobs.states import State
 
 router = Router()
@@ -84,7 +82,7 @@ def act_on_tasks(request: HttpRequest, pk: UUID, asked: TasksAsked) -> Status[di
 
     409 where the array does not stand so that it can be done."""
     needed = Permission.JOB_VIEW if asked.act == "rerun" else Permission.JOB_CANCEL
-    job = gate.fetch(Job.objects.select_related("project"), request.user, needed, pk=pk)
+    job = shapes.PLAIN.fetch(request.user, needed, pk=pk)
     by = cast(User, request.user)
     if asked.act == "rerun":
         return Status(202, {"made": sweeps.rerun_failed(job=job, by=by).pk})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -9,6 +10,7 @@ from django.contrib.auth.decorators import login_required
 from django.db.models import Exists, OuterRef, QuerySet, Subquery
 from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
@@ -26,20 +28,36 @@ from projects.models import Project, RequestState
 MOST = 50  # lines of a table on the page; the rest is in its CSV
 
 
+RIGHTS = {  # what the page asks of the reader, and on which row
+    "may_view": (Dataset, Permission.DATASET_VIEW),
+    "may_steward": (Dataset, Permission.DATASET_STEWARD),
+    "may_lead": (Project, Permission.PROJECT_LEAD),
+    "may_audit": (Project, Permission.TRAIL_READ),
+}
+
+
+def _shown(code: str, reader: int, at: datetime) -> QuerySet[Dataset]:
+    """With what the reader holds at this moment by memberships, and how they stand to the terms in force."""
+    key = {Dataset: OuterRef("pk"), Project: OuterRef("project")}
+    held = {
+        name: Exists(model._default_manager.filter(gate.allowed(model, reader, needed, at), pk=key[model]))
+        for name, (model, needed) in RIGHTS.items()
+    }
+    latest = Terms.objects.filter(dataset=OuterRef("pk")).order_by("-number")
+    accepted = Acceptance.objects.filter(terms=Subquery(latest_of_outer()), user=reader)
+    rows = Dataset.objects.filter(code=code).select_related("project", "steward", "agreement")
+    return rows.annotate(**held, terms_number=Subquery(latest.values("number")[:1]), has_accepted=Exists(accepted))
+
+
+SHOWN = gate.Listing(_shown, most=1)
+
+
 def fetch(user: User, permission: Permission, code: str) -> Any:
     """With what the person may do (`may_steward`, `may_lead`, `sees_all`) and how they stand to the terms in force
     (`terms_number`, `has_accepted`). Raises NotFound, Refused."""
-    itself, home = Dataset.objects.filter(pk=OuterRef("pk")), Project.objects.filter(pk=OuterRef("project"))
-    latest = Terms.objects.filter(dataset=OuterRef("pk")).order_by("-number")
-    rows = Dataset.objects.select_related("project", "steward", "agreement").annotate(
-        may_view=Exists(gate.allowing(itself, user, Permission.DATASET_VIEW)),
-        may_steward=Exists(gate.allowing(itself, user, Permission.DATASET_STEWARD)),
-        may_lead=Exists(gate.allowing(home, user, Permission.PROJECT_LEAD)),
-        may_audit=Exists(gate.allowing(home, user, Permission.TRAIL_READ)),
-        terms_number=Subquery(latest.values("number")[:1]),
-        has_accepted=Exists(Acceptance.objects.filter(terms=Subquery(latest_of_outer()), user=user)),
-    )
-    row: Any = gate.fetch(rows, user, permission, code=code)
+    row: Any = SHOWN.fetch(user, permission, {"reader": user.pk, "at": timezone.now()}, code=code)
+    for name, (_model, needed) in RIGHTS.items():
+        setattr(row, name, getattr(row, name) or gate.site_can(user, needed))
     row.sees_all = row.may_steward or row.may_audit
     return row
 

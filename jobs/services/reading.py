@@ -19,13 +19,14 @@ from django.utils import timezone
 
 from access import gate
 from access.compiled import Fixed
+from access.errors import NotFound
 from access.permissions import Permission
 from accounts.models import User
 from audit import trail
 from audit.actions import Action
 from audit.models import AuditEvent
 from jobs.models import Handover, HandoverOutcome, Job, Run
-from jobs.services import data
+from jobs.services import data, shapes
 from logs.chunks import MAX_DATA, Chunk
 from logs.client import BadTicket, Found, NotReadable, Place, Reader, ReaderDown
 
@@ -54,8 +55,11 @@ def reader() -> Reader:
 
 def fetch(user: gate.Person, pk: str | UUID) -> Job:
     """The job whose output the person may read; raises NotFound or Refused."""
-    rows = Job.objects.select_related("project").defer("script", "environment")
-    job = gate.fetch(rows, user, Permission.LOG_READ, pk=pk)
+    try:
+        key = UUID(str(pk))
+    except ValueError:
+        raise NotFound(Permission.LOG_READ, Job._meta.label_lower, {"pk": pk}) from None
+    job = shapes.LIGHT.fetch(user, Permission.LOG_READ, pk=key)
     data.may_read(job, user)
     return job
 

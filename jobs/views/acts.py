@@ -15,13 +15,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 
-from access import gate
 from access.numbers import whole
 from access.permissions import Permission
 from accounts.http import SignedInRequest
 from jobs.acts import DESTROYS, ON_SLURM, Act
-from jobs.models import Job
-from jobs.services import acts
+from jobs.services import acts, shapes
 from jobs.services.acts import many
 
 LONGEST_MINUTES = 5_256_000
@@ -31,7 +29,7 @@ LONGEST_MINUTES = 5_256_000
 @require_POST
 def act(request: SignedInRequest, pk: UUID) -> HttpResponse:
     """One act on one job; what it came to is said on the job's page."""
-    job = gate.fetch(Job.objects.with_names(), request.user, Permission.JOB_VIEW, pk=pk)
+    job = shapes.NAMED.fetch(request.user, Permission.JOB_VIEW, pk=pk)
     wanted = _act(request)
     if wanted is None:
         return redirect(job)
@@ -70,7 +68,7 @@ def _tell(request: SignedInRequest, wanted: Act, outcome: acts.Outcome) -> None:
 @require_POST
 def label(request: SignedInRequest, pk: UUID) -> HttpResponse:
     """Another name, another note."""
-    job = gate.fetch(Job.objects.select_related("project"), request.user, Permission.JOB_CANCEL, pk=pk)
+    job = shapes.PLAIN.fetch(request.user, Permission.JOB_CANCEL, pk=pk)
     acts.label(job=job, by=request.user, alias=request.POST.get("alias", ""), note=request.POST.get("note", ""))
     messages.success(request, _("Saved."))
     return redirect(job)

@@ -19,7 +19,7 @@ from datasets.services import NotPermitted
 from jobs import services
 from jobs.forms import like
 from jobs.models import Job
-from jobs.services import attaching
+from jobs.services import attaching, shapes
 from jobs.services.asking import FIELD_OF_LIMIT
 from jobs.services.importing import drafts
 from jobs.services.importing.brought import SILENT, as_typed
@@ -100,7 +100,7 @@ def _ask(request: SignedInRequest, sheet: submitting.Sheet) -> Job | None:
 @require_POST
 def cancel(request: SignedInRequest, pk: str) -> HttpResponse:
     """Ask for the job's end."""
-    job = gate.fetch(Job.objects.select_related("project"), request.user, Permission.JOB_CANCEL, pk=pk)
+    job = shapes.PLAIN.fetch(request.user, Permission.JOB_CANCEL, pk=pk)
     try:
         services.cancel(job=job, by=request.user)
         messages.success(request, _("Cancellation asked for. Slurm ends the job in a moment."))

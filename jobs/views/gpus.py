@@ -12,14 +12,12 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_safe
 
-from access import gate
 from access.numbers import whole
 from access.permissions import Permission
 from accounts.http import SignedInRequest
 from audit import trail
 from audit.actions import Action
-from jobs.models import Job
-from jobs.services import reading
+from jobs.services import reading, shapes
 from jobs.services.gpus import moments, showing
 from projects import tables
 
@@ -28,8 +26,7 @@ from projects import tables
 @require_safe
 def strip(request: SignedInRequest, pk: UUID) -> HttpResponse:
     """The small pictures, fetched again while the job runs."""
-    rows = Job.objects.select_related("project").defer("script", "environment")
-    job = gate.fetch(rows, request.user, Permission.JOB_VIEW, pk=pk)
+    job = shapes.LIGHT.fetch(request.user, Permission.JOB_VIEW, pk=pk)
     return render(request, "jobs/_gpus.html", {"job": job, "gpu_lines": showing.shown(job).lines})
 
 
@@ -37,8 +34,7 @@ def strip(request: SignedInRequest, pk: UUID) -> HttpResponse:
 @require_GET
 def csv(request: SignedInRequest, pk: UUID) -> StreamingHttpResponse:
     """The readings of each GPU, of the whole run once it is over; that somebody took them is recorded."""
-    rows = Job.objects.select_related("project").defer("script", "environment")
-    job = gate.fetch(rows, request.user, Permission.JOB_VIEW, pk=pk)
+    job = shapes.LIGHT.fetch(request.user, Permission.JOB_VIEW, pk=pk)
     trail.record(Action.REPORT_READ, by=request.user, project=job.project, about=job, table="gpus")
     head = [
         "GPU", _("use now (%)") if job.is_open else _("mean use (%)"), _("highest use (%)"), _("active (%)"),

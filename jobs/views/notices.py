@@ -15,12 +15,11 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from access import gate
 from access.errors import Refused
 from access.permissions import Permission
 from accounts.http import SignedInRequest
 from jobs.models import Job, Kind, Way
-from jobs.services import noticing
+from jobs.services import noticing, shapes
 
 Row = tuple[str, str | Promise, str]
 
@@ -70,7 +69,7 @@ def choice(request: SignedInRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def of_job(request: SignedInRequest, pk: UUID) -> HttpResponse:
     """Of one job of one's own."""
-    job = gate.fetch(Job.objects.select_related("project"), request.user, Permission.JOB_VIEW, pk=pk)
+    job = shapes.PLAIN.fetch(request.user, Permission.JOB_VIEW, pk=pk)
     if job.owner_id != request.user.pk:
         raise Refused(Permission.SELF_MANAGE, Job._meta.label_lower, {"pk": job.pk})
     if request.method == "POST":

@@ -58,8 +58,7 @@ RUNS = Fixed(_runs)
 
 
 def _job(request: SignedInRequest, pk: UUID, permission: Permission = Permission.JOB_VIEW) -> Job:
-    found = WHOLE.allowing(request.user, permission, pk=pk, viewer=request.user.pk)
-    return found[0] if found else gate.fetch(_whole(pk, request.user.pk), request.user, permission, pk=pk)
+    return WHOLE.fetch(request.user, permission, {"viewer": request.user.pk}, pk=pk)
 
 
 def _context(request: SignedInRequest, job: Job, rights: Collection[str]) -> dict[str, Any]:

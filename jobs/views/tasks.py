@@ -14,14 +14,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from access import gate
 from access.numbers import whole
 from access.permissions import Permission
 from accounts.http import SignedInRequest
 from audit import trail
 from audit.actions import Action
 from jobs.models import Job
-from jobs.services import reading, repeating, sweeps
+from jobs.services import reading, repeating, shapes, sweeps
 from jobs.services.acts import NotPossible
 from jobs.services.gpus import reporting, showing
 from projects import tables
@@ -50,14 +49,14 @@ def _turned(key: str, sort: str) -> str:
 @require_POST
 def act(request: SignedInRequest, pk: UUID) -> HttpResponse:
     """Run the failed ones again, change how many run at once, or cancel some after they were shown."""
-    job = gate.fetch(Job.objects.select_related("project"), request.user, Permission.JOB_VIEW, pk=pk)
+    job = shapes.PLAIN.fetch(request.user, Permission.JOB_VIEW, pk=pk)
     wanted = request.POST.get("act", "")
     try:
         if wanted == "rerun":
             made = sweeps.rerun_failed(job=job, by=request.user)
             messages.success(request, _("The tasks that failed were submitted again, as a new array."))
             return redirect(made)
-        job = gate.fetch(Job.objects.select_related("project"), request.user, Permission.JOB_CANCEL, pk=pk)
+        job = shapes.PLAIN.fetch(request.user, Permission.JOB_CANCEL, pk=pk)
         if wanted == "throttle":
             sweeps.throttle(job=job, by=request.user, number=_number(request.POST.get("number", "")))
             messages.success(request, _("Asked for. Slurm does it in a moment."))

@@ -55,6 +55,18 @@ def test_what_is_not_theirs_is_not_there() -> None:
     assert ONE.fetch(make_user(site_role=SiteRole.OPERATOR), Permission.JOB_VIEW, pk=job.pk) == job
 
 
+def test_what_is_theirs_to_see_and_not_to_do_is_refused_by_its_key_alone() -> None:
+    job, beside = make_job(make_project()), {"name": "n"}
+    named = gate.Listing(lambda pk, name: Job.objects.filter(pk=pk, name=name), most=1)
+    viewer = make_member(job.project, Role.VIEWER)
+    assert named.fetch(viewer, Permission.JOB_VIEW, beside, pk=job.pk) == job
+    with pytest.raises(Refused) as denied:
+        named.fetch(viewer, Permission.JOB_CANCEL, beside, pk=job.pk)
+    assert (denied.value.key, denied.value.subject) == ({"pk": job.pk}, "jobs.job")
+    with pytest.raises(NotFound):
+        named.fetch(viewer, Permission.JOB_VIEW, {"name": "another"}, pk=job.pk)
+
+
 def test_a_moment_written_into_a_statement_is_an_error() -> None:
     with pytest.raises(ValueError, match="moment"):
         Fixed(lambda code: Project.objects.filter(code=code, created_at__lt=timezone.now())).all(code="a")
