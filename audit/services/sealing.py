@@ -22,9 +22,10 @@ from audit.services.keys import key_id
 LOCK = 0x7365616C
 AT_A_TIME = 2_000
 _COLUMNS = ", ".join(canonical.FIELDS.values())
+# the number is said of both tables: PostgreSQL would read all seals there are, each time, to come to the last ones
 _UNSEALED = f"""
-SELECT {_COLUMNS} FROM audit_auditevent e
-WHERE id > %s AND NOT EXISTS (SELECT FROM audit_auditseal s WHERE s.event_id = e.id) ORDER BY e.id LIMIT {AT_A_TIME}"""  # noqa: S608
+SELECT {_COLUMNS} FROM audit_auditevent e WHERE id > %(after)s AND NOT EXISTS (
+  SELECT FROM audit_auditseal s WHERE s.event_id = e.id AND s.event_id > %(after)s) ORDER BY e.id LIMIT {AT_A_TIME}"""  # noqa: S608
 _SEALED = "COPY audit_auditseal (seq, event_id, version, digest, chain) FROM STDIN"
 _GIVEN_OUT = "SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence('audit_auditevent', 'id')), 0)"
 _WRITING = """
@@ -54,7 +55,7 @@ def _writing() -> set[str]:
     return {row[0] for row in _asked(_WRITING)}
 
 
-def _asked(statement: str, *values: Any) -> list[tuple[Any, ...]]:
+def _asked(statement: str, values: dict[str, Any] | None = None) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(statement, values)
         return cursor.fetchall()
@@ -77,7 +78,7 @@ class Sealer:
     def seal(self) -> int:
         """Seal what is to be sealed now; how many events."""
         through, at, sealed = self.settled.seen(), self.settled.below, 0
-        while rows := _asked(_UNSEALED, at):
+        while rows := _asked(_UNSEALED, {"after": at}):
             self._append(rows)
             sealed, at = sealed + len(rows), int(rows[-1][0])
             if len(rows) < AT_A_TIME:
