@@ -27,6 +27,7 @@ from access.compiled import Fixed
 from access.errors import NotFound, Refused
 from access.permissions import OWN_SUFFIX, Permission, Scope, codename
 from access.roles import site_permissions
+from access.typed import can_be_kept
 
 M = TypeVar("M", bound=Model)
 Person = Any  # accounts.User or AnonymousUser: access imports no model
@@ -73,6 +74,8 @@ def fetch(queryset: QuerySet[M] | BaseManager[M], user: Person, permission: Perm
     """
     view = cast(Gated, queryset.model).gate_view
     subject = queryset.model._meta.label_lower
+    if not all(map(can_be_kept, key.values())):  # it is the key of nothing
+        raise NotFound(permission, subject, key)
     by_code = isinstance(queryset, BaseManager) and set(map(type, key.values())) == {str} and "pk" not in key
     if by_code and _is_ordinary(user):  # almost everybody, at almost every address
         model, now = queryset.model, timezone.now()
@@ -124,7 +127,7 @@ class Scoped(Generic[M]):
     def fetch(self, user: Person, permission: Permission, **key: Any) -> tuple[M, frozenset[str]]:
         """(row, codenames the person holds on it). Raises NotFound, Refused as `gate.fetch` does."""
         row: Any = None
-        if user.is_authenticated and user.is_active:
+        if user.is_authenticated and user.is_active and all(map(can_be_kept, key.values())):
             row = self._statement.first(person=user.pk, now=timezone.now(), **key)
         site = {str(p) for p in site_permissions(getattr(user, "site_role", ""))}
         rights = frozenset(site | set(row.granted if row else ()))
@@ -155,7 +158,7 @@ class Listing(Generic[M]):
 
     def allowing(self, user: Person, permission: Permission, **values: Any) -> list[M]:
         """The rows on which the person has the permission now."""
-        if not user.is_authenticated or not user.is_active:
+        if not user.is_authenticated or not user.is_active or not all(map(can_be_kept, values.values())):
             return []
         if site_can(user, permission):
             return self._everywhere.all(**values)

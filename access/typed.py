@@ -10,9 +10,14 @@ from pydantic import AfterValidator, AwareDatetime, BeforeValidator
 from pydantic_core import PydanticCustomError
 
 
+def can_be_kept(value: Any) -> bool:
+    """Whether PostgreSQL has a text like this: without NUL, without half of a surrogate pair."""
+    return not isinstance(value, str) or not re.search("[\x00\ud800-\udfff]", value)
+
+
 def kept(value: str) -> str:
-    """What PostgreSQL can keep: no NUL, no half of a surrogate pair."""
-    if "\x00" in value or any("\ud800" <= char <= "\udfff" for char in value):
+    """What can be kept, or an error beside its field."""
+    if not can_be_kept(value):
         raise PydanticCustomError("string_text", "not text")
     return value
 

@@ -75,7 +75,7 @@ def _whole(row: Environment) -> dict[str, Any]:
 
 
 def _fetch(request: HttpRequest, code: str, pk: UUID, permission: Permission) -> Environment:
-    return gate.fetch(_ROWS.filter(project__code=code), request.user, permission, pk=pk)
+    return gate.fetch(_ROWS, request.user, permission, project__code=code, pk=pk)
 
 
 @router.get("/{code}/environments", response=EnvironmentList, operation_id="environments")

@@ -10,7 +10,6 @@ from django.utils.translation import gettext as _
 from ninja import Router, Status
 
 from access import gate
-from access.errors import NotFound
 from access.permissions import Permission
 from accounts.models import User
 from projects.models import Membership, Project
@@ -104,8 +103,6 @@ def _shares(row: Allocation) -> list[dict[str, Any]]:
 
 def fetch(request: HttpRequest, permission: Permission, code: str, allocation: str) -> Allocation:
     """Raises NotFound, Refused."""
-    if "\x00" in allocation:
-        raise NotFound(permission, "quotas.allocation", {"code": code})
     rows = Allocation.objects.select_related("project", "funding")
     return gate.fetch(rows, request.user, permission, project__code=code, code=allocation)
 

@@ -68,7 +68,7 @@ def _built(form: EnvironmentForm, act: Callable[[], Environment]) -> Environment
 
 
 def _fetch(request: SignedInRequest, code: str, pk: str, permission: Permission) -> Environment:
-    return gate.fetch(_ROWS.filter(project__code=code), request.user, permission, pk=pk)
+    return gate.fetch(_ROWS, request.user, permission, project__code=code, pk=pk)
 
 
 @login_required

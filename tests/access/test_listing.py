@@ -67,6 +67,17 @@ def test_what_is_theirs_to_see_and_not_to_do_is_refused_by_its_key_alone() -> No
         named.fetch(viewer, Permission.JOB_VIEW, {"name": "another"}, pk=job.pk)
 
 
+@pytest.mark.parametrize("code", ["a\x00b", "\ud800"])
+def test_what_cannot_be_written_is_the_key_of_nothing(code: str) -> None:
+    project = make_project()
+    scoped = gate.Scoped(lambda code: Project.objects.filter(code=code))
+    listed = gate.Listing(lambda code: Project.objects.filter(code=code), most=1)
+    for person in (make_member(project), make_user(site_role=SiteRole.OPERATOR)):
+        for ask in (lambda *a, **k: gate.fetch(Project.objects, *a, **k), scoped.fetch, listed.fetch):
+            with pytest.raises(NotFound):
+                ask(person, Permission.PROJECT_VIEW, code=code)
+
+
 def test_a_moment_written_into_a_statement_is_an_error() -> None:
     with pytest.raises(ValueError, match="moment"):
         Fixed(lambda code: Project.objects.filter(code=code, created_at__lt=timezone.now())).all(code="a")

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+import re
+
 import pytest
 
 from tests.matrix import routes
+from tests.matrix.asking import ask, call_for
+from tests.matrix.expect import OWN
 from tests.matrix.people import World
 from tests.matrix.rules import API, PAGES, Kind, Rule
 from tests.matrix.running import run, undeclared
@@ -34,6 +39,17 @@ def test_what_a_route_does_not_declare_it_refuses(
     record_property("leaks", len(result.wrong))  # type: ignore[operator]
     if result.wrong:
         pytest.fail("\n".join(result.wrong), pytrace=False)
+
+
+def test_a_name_that_is_no_text_is_nobodys(world: World) -> None:
+    wrong = {}
+    for rule in API:
+        for name in re.findall(r"{\w+}", rule.route):
+            asked = dataclasses.replace(rule, route=rule.route.replace(name, "%00"))
+            answer = ask(world, asked, "pi", call_for(world, asked, "pi", OWN))
+            if answer.status not in (403, 404, 422):
+                wrong[f"{rule.method} {asked.route}"] = answer.status, answer.error
+    assert wrong == {}
 
 
 def test_every_page_is_declared() -> None:
