@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
+from django.db.models import QuerySet
 
+from access.compiled import Fixed
 from audit.models import AuditSeal, Checkpoint
 from audit.services import canonical, unseen
 from audit.services.sealing import told
@@ -24,7 +26,7 @@ from audit.services.wanted import Wanted
 
 __all__ = ["AT_A_TIME", "NothingSealed", "Wanted", "beginning", "ending", "export", "span", "statements"]
 
-AT_A_TIME = 5_000  # records a statement: short enough for every time limit, some 4 MB of lines
+AT_A_TIME = 15_000  # records a statement: short enough for every time limit, some 12 MB of lines
 # one row a record; an event that is not wanted, or not there, is NULL throughout, and `gone` says why
 _FIELDS = ", ".join(
     f"e.{sql.removesuffix('::text')}" if name != "at" else "(date_part('epoch', e.at) * 1000000)::bigint"
@@ -77,6 +79,7 @@ def export(
     yield beginning(wanted, after)
     for _end, blocks in statements(wanted, after, last, whole=whole):
         yield from blocks
+        blocks.clear()  # before the next are made
     yield ending(last)
 
 
@@ -112,7 +115,7 @@ def statements(
 
 def _lines(wanted: Wanted, first: int, last: int, upto: Checkpoint, *, whole: bool) -> list[bytes]:
     """Blocks of some 64 kB; each is made while PostgreSQL fills the socket with the next."""
-    signed = {row.seq: _line({"checkpoint": told(row)}) for row in _stops(first, last, upto)}
+    signed = {row.seq: _line({"checkpoint": told(row)}) for row in _STOPS.all(first=first, last=last, upto=upto.pk)}
     refs: set[bytes] = set()
     blocks = [_block(rows, signed, refs) for rows in _rows(wanted, first, last)]
     return [*blocks, *_people(refs, whole=whole)]
@@ -142,10 +145,13 @@ def _rows(wanted: Wanted, first: int, last: int) -> Iterator[list[bytes]]:
         yield found
 
 
-def _stops(first: int, last: int, upto: Checkpoint) -> Iterable[Checkpoint]:
+def _stops(first: int, last: int, upto: int) -> QuerySet[Checkpoint]:
     """One for each record at which one was signed; the idle ones between say nothing new."""
-    rows = Checkpoint.objects.filter(seq__gt=first, seq__lte=last, id__lte=upto.pk)
+    rows = Checkpoint.objects.filter(seq__gt=first, seq__lte=last, id__lte=upto)
     return rows.order_by("seq", "id").distinct("seq")
+
+
+_STOPS = Fixed(_stops)
 
 
 def _block(rows: list[bytes], signed: dict[int, bytes], refs: set[bytes]) -> bytes:
@@ -198,9 +204,9 @@ def _escaped(part: bytes) -> bytes:
 
 def _people(refs: set[bytes], *, whole: bool) -> Iterator[bytes]:
     """Who is meant, by name, in the order of references."""
-    known = [ref.decode() for ref in refs if ref != _NULL]
+    known = b"{%b}" % b",".join(refs - {_NULL})  # as PostgreSQL writes an array: psycopg takes long for so many
     with connection.cursor() as cursor:
-        cursor.execute(_PEOPLE.format("" if whole else "AND kind <> 'address'"), [known])
+        cursor.execute(_PEOPLE.format("" if whole else "AND kind <> 'address'"), [known.decode()])
         lines = cursor.fetchone()[0]
     if lines:
         yield lines.encode()

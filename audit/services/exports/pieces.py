@@ -45,6 +45,7 @@ def _evidence(export: Export, done: int | None) -> Iterator[Piece]:
 def _gathered(blocks: list[bytes], end: int) -> Iterator[Piece]:
     """All blocks of one statement as one piece: what is written down of progress is whole statements."""
     data = b"".join(blocks)
+    blocks.clear()
     yield Piece(data, end, data.count(_EVENT))
 
 
