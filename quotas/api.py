@@ -103,8 +103,7 @@ def _shares(row: Allocation) -> list[dict[str, Any]]:
 
 def fetch(request: HttpRequest, permission: Permission, code: str, allocation: str) -> Allocation:
     """Raises NotFound, Refused."""
-    rows = Allocation.objects.select_related("project", "funding")
-    return gate.fetch(rows, request.user, permission, project__code=code, code=allocation)
+    return reads.allocation(request.user, permission, code, allocation)
 
 
 def _detail(row: Allocation) -> dict[str, Any]:

@@ -12,12 +12,25 @@ from django.db.models import Case, F, OuterRef, QuerySet, Subquery, Sum, Value, 
 from django.db.models.functions import Coalesce, JSONObject, NullIf
 
 from access import gate
+from access.permissions import Permission
 from accounts.models import User
 from projects.models import Membership, Project, RequestState
 from quotas.models import Allocation, AllocationRequest, FundingSource, Hold, Kind
 from quotas.services import Balance
 from quotas.services.holding import STILL_HELD
 from quotas.services.wanted import SUBMITTERS
+
+_ONE = gate.Listing(
+    lambda project, code: Allocation.objects.filter(project__code=project, code=code).select_related(
+        "project", "funding"
+    ),
+    most=1,
+)
+
+
+def allocation(person: gate.Person, permission: Permission, project: str, code: str) -> Allocation:
+    """One by the codes of its project and its own. Raises NotFound, Refused."""
+    return _ONE.fetch(person, permission, project=project, code=code)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

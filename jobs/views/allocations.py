@@ -20,7 +20,7 @@ from access.permissions import Permission
 from accounts.http import SignedInRequest
 from jobs.views import previews
 from projects.models import Project
-from quotas import panels
+from quotas import panels, reads
 from quotas import services as quotas
 from quotas.forms import AllocationForm, NewAllocationForm, WhyForm, blame
 from quotas.models import Allocation
@@ -30,8 +30,7 @@ ACTS = ("GET", "POST")
 
 def fetch(request: SignedInRequest, permission: Permission, code: str, allocation: str) -> Allocation:
     """Raises NotFound, Refused."""
-    rows = Allocation.objects.select_related("project", "funding")
-    return gate.fetch(rows, request.user, permission, project__code=code, code=allocation)
+    return reads.allocation(request.user, permission, code, allocation)
 
 
 @login_required
