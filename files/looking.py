@@ -12,7 +12,7 @@ from typing import Any
 from files import limits, pouring
 from files.answers import Refused, of
 from files.beneath import Root
-from files.names import MAX_DEPTH, PART
+from files.names import MAX_DEPTH, PART, BadName
 from files.wire import ANSWER, DATA, END, PIECE, Channel, pack
 
 MOST_ENTRIES = 200_000  # of one folder: beyond it the list says that it is cut
@@ -60,11 +60,17 @@ def _read_folder(folder: int) -> tuple[list[Row], bool]:
                 continue
             if len(rows) >= MOST_ENTRIES:
                 return rows, True
-            try:
-                rows.append(row(entry.name, entry.stat(follow_symlinks=False)))
-            except OSError:  # gone between the list and the look
-                continue
+            if status := still(entry):
+                rows.append(row(entry.name, status))
     return rows, False
+
+
+def still(entry: os.DirEntry[str]) -> os.stat_result | None:
+    """What it is; None where it is gone between the list and the look."""
+    try:
+        return entry.stat(follow_symlinks=False)
+    except OSError:
+        return None
 
 
 def _scan(folder: int) -> Any:
@@ -152,11 +158,15 @@ class Walk:
         self.cut = False
 
     def files(self, path: str, depth: int = 0) -> Iterator[tuple[str, os.stat_result]]:
-        """(path beneath the root, status); a folder that cannot be read is passed over."""
+        """(path beneath the root, status); a folder that cannot be read is passed over, and one too deep to be named or
+        gone into is more than was counted."""
         try:
             with self._root.folder(path) as folder, _scan(folder) as entries:
-                found = [(one.name, one.stat(follow_symlinks=False)) for one in self._some(entries)]
+                found = [(one.name, status) for one in self._some(entries) if (status := still(one))]
         except (OSError, Refused):
+            return
+        except BadName:
+            self.cut = True
             return
         for name, status in found:
             below = f"{path}/{name}" if path else name
@@ -164,6 +174,8 @@ class Walk:
                 yield below, status
             elif stat.S_ISDIR(status.st_mode) and depth < MAX_DEPTH - 2:
                 yield from self.files(below, depth + 1)
+            elif stat.S_ISDIR(status.st_mode):
+                self.cut = True
 
     def _some(self, entries: Any) -> Iterator[Any]:
         for entry in entries:

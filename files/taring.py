@@ -10,8 +10,8 @@ from typing import Any
 
 from files.answers import Refused, of
 from files.beneath import Root
-from files.looking import pieces
-from files.names import MAX_DEPTH, PART, shown
+from files.looking import pieces, still
+from files.names import MAX_DEPTH, PART, BadName, shown
 from files.wire import ANSWER, DATA, END, PIECE, Channel, pack
 
 MOST = 200_000  # entries
@@ -63,8 +63,8 @@ def _entries(root: Root, path: str, left_out: list[str], depth: int = 0) -> Iter
     """Folders before what is in them, by name."""
     try:
         with root.folder(path) as folder, os.scandir(folder) as found:
-            entries = sorted((one.name, one.stat(follow_symlinks=False)) for one in found)
-    except (OSError, Refused) as error:
+            entries = sorted((one.name, status) for one in found if (status := still(one)))
+    except (OSError, Refused, BadName) as error:
         left_out.append(f"{path}/: {error}")
         return
     for name, status in entries:
@@ -90,6 +90,8 @@ def _add(stream: _Stream, root: Root, uid: int, entry: tuple[str, str, os.stat_r
             _body(stream, file, now.st_size, path, left_out)
     except Refused as error:
         left_out.append(f"{path}: {error.answer}")
+    except BadName as error:
+        left_out.append(f"{path}: {error}")
 
 
 def _body(stream: _Stream, file: int, size: int, path: str, left_out: list[str]) -> None:
