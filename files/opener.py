@@ -129,7 +129,13 @@ class Opener:
             return
         if pid == 0:
             self._be_child(ticket, connection)
-        child = _Child(pid, os.pidfd_open(pid), ticket.uid)
+        try:
+            child = _Child(pid, os.pidfd_open(pid), ticket.uid)
+        except OSError:  # no descriptor to be had: its end would not be seen
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            _refuse(connection, "busy")
+            return
         self._children[pid] = child
         self._selector.register(child.handle, selectors.EVENT_READ, child)
 

@@ -131,7 +131,13 @@ class Opener:
         if pid == 0:
             self._be_child(ticket, stream, connection)
         until = time.monotonic() + self._deadline
-        child = _Child(pid, os.pidfd_open(pid), ticket.uid, connection, until)
+        try:
+            child = _Child(pid, os.pidfd_open(pid), ticket.uid, connection, until)
+        except OSError:  # no descriptor to be had: its end would not be seen
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            _answer(connection, "busy")
+            return
         self._children[pid] = child
         self._selector.register(child.handle, selectors.EVENT_READ, child)
 
