@@ -9,13 +9,14 @@ from typing import Any
 
 from files.answers import Refused, of
 from files.beneath import Root, is_shared, rename_to_new
+from files.life import Life
 from files.looking import kind, row
 from files.names import check_new, parts
 from files.wire import ANSWER, Channel, pack
 
 MOST_DELETED = 200_000  # entries of one deletion
 DEEPEST = 200  # folders of one deletion
-LONGEST_DELETION = 60.0  # seconds
+LONGEST_DELETION = 50.0  # seconds: a thread of the web process waits as long
 
 
 def make(channel: Channel, root: Root, uid: int, asked: dict[str, Any]) -> None:
@@ -55,14 +56,15 @@ def rename(channel: Channel, root: Root, uid: int, asked: dict[str, Any]) -> Non
 
 
 def delete(channel: Channel, root: Root, uid: int, asked: dict[str, Any]) -> None:
-    """Remove a file, a link as the link, or an empty folder; with `whole` a folder and all in it."""
+    """Remove a file, a link as the link, or an empty folder; with `whole` a folder and all in it, as long as somebody
+    waits for it."""
     with root.parent(asked["path"]) as (above, name):
         try:
             status = os.stat(name, dir_fd=above, follow_symlinks=False)
             if not stat.S_ISDIR(status.st_mode):
                 os.unlink(name, dir_fd=above)
             elif asked["whole"]:
-                Deletion(status.st_dev).folder(above, name)
+                Deletion(status.st_dev, Life(channel)).folder(above, name)
             else:
                 os.rmdir(name, dir_fd=above)
         except OSError as error:
@@ -73,8 +75,9 @@ def delete(channel: Channel, root: Root, uid: int, asked: dict[str, Any]) -> Non
 class Deletion:
     """A folder and all in it, by descriptors, on one file system, bounded: what is left is said by the refusal."""
 
-    def __init__(self, device: int) -> None:
-        self._device, self._done, self._until = device, 0, time.monotonic() + LONGEST_DELETION
+    def __init__(self, device: int, life: Life | None = None) -> None:
+        self._device, self._life, self._done = device, life, 0
+        self._until = time.monotonic() + LONGEST_DELETION
 
     def folder(self, above: int, name: str, depth: int = 0) -> None:
         if depth > DEEPEST:
@@ -101,5 +104,7 @@ class Deletion:
 
     def _count(self) -> None:
         self._done += 1
+        if self._life:
+            self._life.sign(deleted=self._done)
         if self._done >= MOST_DELETED or time.monotonic() > self._until:
             raise Refused("too-many", deleted=self._done)

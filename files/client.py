@@ -5,17 +5,17 @@ from __future__ import annotations
 import io
 import json
 import socket
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Self
 
 from files import pouring
 from files.answers import ANSWERS, Refused
-from files.found import Census, Entry, Found, Listing, Room, Share
+from files.found import Census, Checked, Entry, Found, Listing, Room, Share
 from files.limits import Limit
 from files.wire import ANSWER, DATA, END, MOST, PIECE, QUESTION, REFUSAL, TICKET, BadPacket, Channel, Gone, pack, unpack
 
-__all__ = ["Census", "Door", "DoorDown", "Entry", "Found", "Limit", "Listing", "Refused", "Room", "Share"]
+__all__ = ["Census", "Checked", "Door", "DoorDown", "Entry", "Found", "Limit", "Listing", "Refused", "Room", "Share"]
 
 TIMEOUT = 20.0  # seconds of silence after which the file system (or the door) is given up
 
@@ -113,19 +113,13 @@ class Door:
 
     def delete(self, path: str, *, whole: bool = False) -> dict[str, Any]:
         """Remove; gives kind, size and uid of what it was. `whole`: a folder with all in it."""
-        return self._ask("delete", path=path, whole=whole)
+        return self._ask_long("delete", path=path, whole=whole)
 
     def unpack(self, path: str, to: str) -> dict[str, Any]:
         """Unpack a zip into a new folder: its `entry`, how many `files`, `folders` and `bytes`; the zip's `size` and
         SHA-256 (`digest`)."""
-        self._question("unpack", path=path, to=to)
-        while True:
-            word, body = self._next()  # a sign of life every second
-            if word == ANSWER:
-                told = unpack(bytes(body))
-                return told | {"entry": Entry(*told["entry"])}
-            if word != DATA:
-                raise DoorDown("the door answered out of turn")
+        told = self._ask_long("unpack", path=path, to=to)
+        return told | {"entry": Entry(*told["entry"])}
 
     def begin(self, path: str, upload: str, size: int, *, overwrite: bool = False) -> int:
         """Let an upload (32 hex digits name it) in; gives the offset it stands at."""
@@ -144,12 +138,20 @@ class Door:
             raise DoorDown(str(error)) from error
         return int(self._answer()["offset"])
 
-    def finish(
+    def check(
         self, path: str, upload: str, size: int, *, digest: str = "", overwrite: bool = False
-    ) -> tuple[Entry, str, bool]:
-        """Give a whole upload its name: (entry, SHA-256, whether a file was replaced)."""
-        head = self._ask("finish", path=path, id=upload, size=size, digest=digest, overwrite=overwrite)
-        return Entry(*head["entry"]), str(head["digest"]), bool(head["replaced"])
+    ) -> Generator[int, None, Checked]:
+        """Let all bytes of an upload be read; tells how many were, time and again, and gives what they are."""
+        self._question("check", path=path, id=upload, size=size, digest=digest, overwrite=overwrite)
+        for word, told in self._told():
+            if word == DATA:
+                yield int(told["checked"])
+        return Checked(str(told["digest"]), str(told["stamp"]))
+
+    def finish(self, path: str, upload: str, stamp: str, *, overwrite: bool = False) -> tuple[Entry, bool | None]:
+        """Give a checked upload its name: (entry, whether a file was replaced; None where it had its name already)."""
+        head = self._ask("finish", path=path, id=upload, stamp=stamp, overwrite=overwrite)
+        return Entry(*head["entry"]), head["replaced"]
 
     def abandon(self, path: str, upload: str) -> None:
         """Take an unfinished upload away."""
@@ -164,6 +166,21 @@ class Door:
     def _ask(self, operation: str, **fields: Any) -> dict[str, Any]:
         self._question(operation, **fields)
         return self._answer()
+
+    def _ask_long(self, operation: str, **fields: Any) -> dict[str, Any]:
+        """The answer to what takes long: signs of life come before it."""
+        self._question(operation, **fields)
+        *_, (_, told) = self._told()
+        return told
+
+    def _told(self) -> Iterator[tuple[bytes, dict[str, Any]]]:
+        """Signs of life (DATA), and at last the answer (ANSWER)."""
+        word = DATA
+        while word == DATA:
+            word, body = self._next()
+            if word not in (DATA, ANSWER):
+                raise DoorDown("the door answered out of turn")
+            yield word, unpack(bytes(body))
 
     def _next(self) -> tuple[bytes, memoryview]:
         try:

@@ -57,6 +57,14 @@ class Found:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Checked:
+    """All bytes of an upload, read: their SHA-256, and the stamp by which the door knows them again."""
+
+    digest: str
+    stamp: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Room:
     """Bytes free and in all on the file system, and files that may still be made."""
 

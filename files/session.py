@@ -16,7 +16,7 @@ from files.tickets import Ticket
 from files.wire import ANSWER, CHANGES, QUESTION, REFUSAL, BadPacket, Channel, Gone, pack, question
 from logs.owner import Refusal, become
 
-CPU_SECONDS = 900
+CPU_SECONDS, MOST_CPU = 900, 24 * 3600  # the second: as far as the check of a large upload may raise the first
 MEMORY = 1024 * 1024 * 1024
 Act = Callable[[Channel, Root, int, dict[str, Any]], None]
 ACTS: dict[str, Act] = {
@@ -32,6 +32,7 @@ ACTS: dict[str, Act] = {
     "delete": changing.delete,
     "begin": uploading.begin,
     "piece": uploading.take_piece,
+    "check": uploading.check,
     "finish": uploading.finish,
     "abandon": uploading.abandon,
     "unpack": unpacking.unpack,
@@ -80,6 +81,6 @@ def answer(channel: Channel, root: Root, ticket: Ticket) -> None:
 
 def _bound() -> None:
     """Whatever lies in the folder, it costs so much and no more."""
-    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, MOST_CPU))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_NOFILE, (512, 512))

@@ -20,17 +20,17 @@ from typing import Any, BinaryIO
 from files.answers import Refused, of
 from files.beneath import Root, is_shared, rename_to_new
 from files.changing import Deletion
+from files.life import Life
 from files.looking import row
 from files.names import PART, BadName, check_new, parts, shown
 from files.uploading import check_room
-from files.wire import ANSWER, DATA, PIECE, Channel, pack
+from files.wire import ANSWER, PIECE, Channel, pack
 
 MOST_ENTRIES = 20_000  # files and folders in all
 MOST_BYTES = 64 * 1024**3
 RATIO, SMALL = 100, 64 * 1024**2  # what is larger than SMALL may be so many times as large as its archive
 LONGEST = 50.0  # seconds: a thread of the web process waits as long
 MOST_READ = 16 * 1024**2  # bytes of an archive's own list of entries
-BEAT = 1.0  # seconds between two signs of life
 _READ = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _KINDS = (0, stat.S_IFREG, stat.S_IFDIR)
 _ENCRYPTED, _UTF8 = 0x1, 0x800
@@ -73,17 +73,13 @@ class _Time:
     """Time that runs out, and signs of life to who waits."""
 
     def __init__(self, channel: Channel) -> None:
-        self._channel, now = channel, time.monotonic()
-        self._until, self._beat = now + LONGEST, now + BEAT
+        self._life, self._until = Life(channel), time.monotonic() + LONGEST
 
     def passes(self) -> None:
         """Raises Refused, and Gone where nobody waits any more."""
-        now = time.monotonic()
-        if now > self._until:
+        if time.monotonic() > self._until:
             raise Refused("too-much")
-        if now > self._beat:
-            self._channel.send(DATA)
-            self._beat = now + BEAT
+        self._life.sign()
 
 
 def unpack(channel: Channel, root: Root, uid: int, asked: dict[str, Any]) -> None:

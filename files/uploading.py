@@ -6,21 +6,25 @@ import contextlib
 import fcntl
 import hashlib
 import os
+import resource
 import stat
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 from files.answers import Refused, of
 from files.beneath import Root, is_shared, rename_to_new
 from files.changing import Deletion
+from files.life import BEAT, Life
 from files.looking import pieces, row
 from files.names import PART, check_new
 from files.wire import ANSWER, DATA, END, BadPacket, Channel, pack
 
 MARGIN = 16 * 1024 * 1024  # bytes that stay free when an upload is let in
 ABANDONED = 7 * 24 * 3600  # seconds after which a part nobody goes on with is taken away
+SYNCING = 600.0  # seconds of signs of life for a disk to take what it was given; then who waits gives up
+SLOWEST = 64 * 1024 * 1024  # bytes whose SHA-256 takes a second of CPU, where it takes long
 
 
 def begin(channel: Channel, root: Root, uid: int, asked: dict[str, Any]) -> None:
@@ -157,36 +161,86 @@ def _drain(channel: Channel, refused: Refused | None) -> None:
         pass
 
 
-def finish(channel: Channel, root: Root, uid: int, asked: dict[str, Any]) -> None:
-    """Give a whole upload its name, once size and SHA-256 are what they should be and the bytes are on the disk."""
+def check(channel: Channel, root: Root, uid: int, asked: dict[str, Any]) -> None:
+    """SHA-256 of a whole upload, once its bytes are on the disk, and the stamp by which it is known again.
+
+    That takes as long as it takes: signs of life say how far it is, and who hangs up ends it.
+    """
     check_new(asked["path"])
     with root.parent(asked["path"]) as (above, name), _part(above, asked["id"], uid) as part:
         status = os.fstat(part)
         if status.st_size != asked["size"]:
             raise Refused("offset", offset=status.st_size)
-        digest = _digest(part, status.st_size)
+        _check_target(above, name, overwrite=asked["overwrite"])
+        _allow(status.st_size)
+        digest = _digest(channel, part, status.st_size)
         if asked["digest"] and digest != asked["digest"]:
             os.unlink(PART + asked["id"], dir_fd=above)
             raise Refused("digest")
+        if _stamp(os.fstat(part)) != _stamp(status):  # its owner wrote into it meanwhile
+            raise Refused("changed")
+    channel.send(ANSWER, pack({"digest": digest, "stamp": _stamp(status)}))
+
+
+def _stamp(status: os.stat_result) -> str:
+    """The same as long as it is this file, of this length, and nobody wrote into it: also under another name."""
+    return f"{status.st_dev:x}.{status.st_ino:x}.{status.st_size:x}.{status.st_mtime_ns:x}"
+
+
+def _allow(size: int) -> None:
+    """More seconds of CPU for more bytes."""
+    now, most = resource.getrlimit(resource.RLIMIT_CPU)
+    if resource.RLIM_INFINITY not in (now, most):
+        resource.setrlimit(resource.RLIMIT_CPU, (min(most, now + size // SLOWEST), most))
+
+
+def _digest(channel: Channel, part: int, size: int) -> str:
+    """SHA-256 of all of it, read while the disk takes it."""
+    whole, life, checked = hashlib.sha256(), Life(channel), 0
+    with ThreadPoolExecutor(1) as beside:
+        written = beside.submit(os.fsync, part)
+        life.sign(checked=0)
+        for piece in pieces(part, 0, size):
+            whole.update(piece)
+            checked += len(piece)
+            life.sign(checked=checked)
+        until = time.monotonic() + SYNCING
+        while not written.done() and time.monotonic() < until:
+            wait([written], BEAT)
+            life.sign(checked=checked)
+        written.result()
+    return whole.hexdigest()
+
+
+def finish(channel: Channel, root: Root, uid: int, asked: dict[str, Any]) -> None:
+    """Give a checked upload its name. One that has it already is well: an answer that was lost can be asked for again,
+    and does not say any more whether something was replaced."""
+    check_new(asked["path"])
+    with root.parent(asked["path"]) as (above, name):
+        replaced = None
+        if _stamp_at(above, PART + asked["id"]) or _stamp_at(above, name) != asked["stamp"]:
+            replaced = _give_name(above, name, uid, asked)
+        there = os.stat(name, dir_fd=above, follow_symlinks=False)
+        if _stamp(there) != asked["stamp"]:  # somebody swapped it a moment ago
+            raise Refused("changed")
+    channel.send(ANSWER, pack({"entry": row(name, there), "replaced": replaced}))
+
+
+def _stamp_at(above: int, name: str) -> str:
+    with contextlib.suppress(FileNotFoundError):
+        return _stamp(os.stat(name, dir_fd=above, follow_symlinks=False))
+    return ""
+
+
+def _give_name(above: int, name: str, uid: int, asked: dict[str, Any]) -> bool:
+    with _part(above, asked["id"], uid) as part:
+        if _stamp(os.fstat(part)) != asked["stamp"]:
+            raise Refused("changed")
         replaced = _check_target(above, name, overwrite=asked["overwrite"])
         os.fchmod(part, 0o660 if is_shared(above) else 0o600)
         os.fsync(part)  # now of what the line before changed
         _into_place(above, PART + asked["id"], name, replaced=replaced)
-        there, ours = os.stat(name, dir_fd=above, follow_symlinks=False), os.fstat(part)
-        if (there.st_dev, there.st_ino) != (ours.st_dev, ours.st_ino):  # somebody swapped it a moment ago
-            raise Refused("changed")
-    channel.send(ANSWER, pack({"entry": row(name, ours), "digest": digest, "replaced": replaced}))
-
-
-def _digest(part: int, size: int) -> str:
-    """SHA-256 of all of it, read while the disk takes it."""
-    whole = hashlib.sha256()
-    with ThreadPoolExecutor(1) as beside:
-        written = beside.submit(os.fsync, part)
-        for piece in pieces(part, 0, size):
-            whole.update(piece)
-        written.result()
-    return whole.hexdigest()
+    return replaced
 
 
 def _into_place(above: int, part: str, name: str, *, replaced: bool) -> None:

@@ -15,6 +15,7 @@ MAX_PACKET = PIECE + 1
 MOST = 2**63 - 1
 _ID = re.compile(r"[0-9a-f]{32}")
 _DIGEST = re.compile(r"([0-9a-f]{64})?")
+_STAMP = re.compile(r"[0-9a-f.-]{1,100}")
 
 # operation -> its fields; those of CHANGES need a ticket that gives the right to change
 QUESTIONS: dict[str, dict[str, type]] = {
@@ -28,13 +29,14 @@ QUESTIONS: dict[str, dict[str, type]] = {
     "make": {"path": str, "parents": bool},
     "begin": {"path": str, "id": str, "size": int, "overwrite": bool},
     "piece": {"path": str, "id": str, "offset": int, "size": int, "digest": str},
-    "finish": {"path": str, "id": str, "size": int, "digest": str, "overwrite": bool},
+    "check": {"path": str, "id": str, "size": int, "digest": str, "overwrite": bool},
+    "finish": {"path": str, "id": str, "stamp": str, "overwrite": bool},
     "abandon": {"path": str, "id": str},
     "rename": {"path": str, "to": str},
     "delete": {"path": str, "whole": bool},
     "unpack": {"path": str, "to": str},
 }
-CHANGES = frozenset({"make", "begin", "piece", "finish", "abandon", "rename", "delete", "unpack"})
+CHANGES = frozenset({"make", "begin", "piece", "check", "finish", "abandon", "rename", "delete", "unpack"})
 ORDERS = frozenset({"name", "-name", "size", "-size", "time", "-time"})
 
 
@@ -81,6 +83,8 @@ def question(body: bytes) -> tuple[str, dict[str, Any]]:
 def _check_forms(values: Mapping[str, Any]) -> None:
     if not _ID.fullmatch(values.get("id", "0" * 32)) or not _DIGEST.fullmatch(values.get("digest", "")):
         raise BadPacket("not the form of an upload or a digest")
+    if not _STAMP.fullmatch(values.get("stamp", "0")):
+        raise BadPacket("not the form of a stamp")
     if values.get("order", "name") not in ORDERS:
         raise BadPacket("no such order")
 

@@ -104,6 +104,7 @@ GRANTS: dict[str, dict[str, str]] = {
         SLURM: "SELECT, UPDATE (answered_at, ticket, rights, expires_at, refusal)",
     },
     "storage_measure": {WEB: READ, WORK: READ, SLURM: FULL},
+    "storage_upload": {WEB: FULL},
     "jobs_job": {WEB: JOB_ASKED, WORK: READ, SLURM: WRITE},
     "jobs_handover": {WEB: READ, WORK: READ, SLURM: WRITE},
     "jobs_run": {WEB: READ, WORK: READ, SLURM: WRITE},

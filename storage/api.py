@@ -14,6 +14,7 @@ from files.names import shown
 from projects.models import Project
 from storage.api_schemas import (
     MOST,
+    CheckingOut,
     Digest,
     EntryOut,
     FinishIn,
@@ -34,7 +35,7 @@ from storage.api_schemas import (
 from storage.reaching import above, asked
 from storage.receiving import piece_of
 from storage.sending import asked_range, attachment, ranged
-from storage.services import changing, growth, looking
+from storage.services import changing, finishing, growth, looking
 
 router = Router()
 BYTES = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
@@ -153,14 +154,18 @@ def piece(request: HttpRequest, code: str, id: Id, where: Query[Piece]) -> dict[
     return {"id": id, "offset": offset, "piece": changing.PIECE}
 
 
-@router.post("/{code}/files/uploads/{id}/finish", response=StoredOut, operation_id="finish_upload")
-def finish(request: HttpRequest, code: str, id: Id, body: FinishIn) -> dict[str, Any]:
-    """Give the upload its name, once size and digest are what they should be."""
-    found, digest = changing.finish(
+@router.post(
+    "/{code}/files/uploads/{id}/finish", response={200: StoredOut, 202: CheckingOut}, operation_id="finish_upload"
+)
+def finish(request: HttpRequest, code: str, id: Id, body: FinishIn) -> Status[dict[str, Any]]:
+    """Give the upload its name, once size and digest are what they should be. 202: that takes a while; ask again."""
+    found = finishing.finish(
         project=_changed(request, code), by=_me(request), path=body.path, upload=id, size=body.size, digest=body.digest,
         overwrite=body.overwrite,
     )  # fmt: skip
-    return {"path": shown(body.path), "size": found.size, "digest": digest}
+    if isinstance(found, finishing.Checking):
+        return Status(202, {"checked": found.checked, "size": found.size})
+    return Status(200, {"path": shown(body.path), "size": found.size, "digest": found.digest})
 
 
 @router.delete("/{code}/files/uploads/{id}", response={204: None}, operation_id="abandon_upload")

@@ -74,6 +74,13 @@ class StoredOut(Schema):
     digest: str
 
 
+class CheckingOut(Schema):
+    """All bytes of a large file are being read again; ask for its end once more in a moment."""
+
+    checked: int = Field(description="Bytes that were read.")
+    size: int
+
+
 class MakeIn(Schema):
     """A folder to make."""
 

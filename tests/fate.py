@@ -24,8 +24,9 @@ from tests.test_style import ROOT, modules
 
 ROOMS = {"accounts", "audit", "cluster", "datasets", "jobs", "portal", "presets", "projects", "quotas", "storage"}
 # It says nothing alone: whom an event speaks of is written as the event is put together, and a pass to the files' door
-# is signed by another process, so it is asked for before.
-ALONE = {"audit_identity", "storage_filepass"}
+# is signed by another process, so it is asked for before; who is at the end of an upload, and how far, is seen by all
+# processes, while its file and the trail know nothing yet.
+ALONE = {"audit_identity", "storage_filepass", "storage_upload"}
 # What a service, or a service before one event, writes first on purpose: an intent, a claim or a picture, beside what
 # shares no transaction with it. All else that it writes has one fate with its event.
 INTENT_FIRST = {

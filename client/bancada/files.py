@@ -13,8 +13,10 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 from urllib.parse import quote
+
+import httpx
 
 from bancada import show
 from bancada.api import Portal, Trouble
@@ -23,7 +25,8 @@ ROWS = 10_000  # of one answer
 TRIES = 5  # of one piece
 FIRST = 8 * 1024 * 1024  # bytes of an upload's first piece, and the fewest
 SWIFT, SLOW = 2.0, 8.0  # seconds a piece takes for the next to be larger, or smaller
-UNPACKING = 90.0  # seconds the portal may take to unpack a zip
+AGAIN = 2.0  # seconds until it is asked again whether a large file is checked
+LONG = 90.0  # seconds the portal may take to unpack a zip, or to remove a folder with all in it
 Say = Callable[[str], None]
 
 
@@ -58,23 +61,33 @@ def listed(portal: Portal, where: Place) -> list[dict[str, Any]]:
 
 
 def put(portal: Portal, source: Path, where: Place, *, overwrite: bool = False) -> None:
-    """Bring one file in, in pieces; one that was lost on the way is sent again from where the portal stands."""
-    size, digest = source.stat().st_size, hashlib.sha256()
-    asked = {"path": where.path, "size": size, "overwrite": overwrite}
+    """Bring one file in, in pieces; what does not come whole leaves nothing there."""
+    asked = {"path": where.path, "size": source.stat().st_size, "overwrite": overwrite}
     uploads = f"{where.address}/uploads"
-    at = portal.call("POST", uploads, json=asked).json()
-    step = min(FIRST, at["piece"])
     with source.open("rb") as file:
-        while at["offset"] < size:
-            data = file.read(step)
-            if not data:
-                raise Trouble(f"{source} became shorter while it was sent.")
-            digest.update(data)
-            began = time.monotonic()
-            at = _piece(portal, uploads, asked, at, data)
-            step = next_step(step, at["piece"], time.monotonic() - began)
+        at = portal.call("POST", uploads, json=asked).json()
+        try:
+            _send(portal, uploads, asked, at, file)
+        except BaseException:  # also where the person ends it: nobody goes on with it, and its bytes would count
+            with contextlib.suppress(Trouble):
+                portal.call("DELETE", f"{uploads}/{at['id']}", params={"path": where.path})
+            raise
+
+
+def _send(portal: Portal, uploads: str, asked: dict[str, Any], at: dict[str, Any], file: IO[bytes]) -> None:
+    """All pieces, one that was lost on the way again from where the portal stands, and the end."""
+    digest, step = hashlib.sha256(), min(FIRST, at["piece"])
+    while at["offset"] < asked["size"]:
+        data = file.read(min(step, asked["size"] - at["offset"]))
+        if not data:
+            raise Trouble(f"{file.name} became shorter while it was sent.")
+        digest.update(data)
+        began = time.monotonic()
+        at = _piece(portal, uploads, asked, at, data)
+        step = next_step(step, at["piece"], time.monotonic() - began)
     finish = asked | {"digest": digest.hexdigest()}
-    portal.call("POST", f"{uploads}/{at['id']}/finish", json=finish)
+    while portal.call("POST", f"{uploads}/{at['id']}/finish", json=finish).status_code == httpx.codes.ACCEPTED:
+        time.sleep(AGAIN)
 
 
 def next_step(step: int, most: int, took: float) -> int:
@@ -118,9 +131,20 @@ def get_folder(portal: Portal, where: Place, target: Path) -> None:
         for piece in portal.stream(f"{where.address}/tar", path=where.path):
             packed.write(piece)
         packed.seek(0)
-        target.mkdir(parents=True, exist_ok=True)
-        with tarfile.open(fileobj=packed) as tar:
-            _unpack(tar, target)
+        try:
+            with tarfile.open(fileobj=packed) as tar:
+                _check_whole(tar, packed)
+                target.mkdir(parents=True, exist_ok=True)
+                _unpack(tar, target)
+        except tarfile.TarError as error:
+            raise Trouble(f"{where.project}:{where.path} did not come whole.") from error
+
+
+def _check_whole(tar: tarfile.TarFile, packed: IO[bytes]) -> None:
+    """An archive ends with two blocks of zeros; one that breaks off between two files reads as if it ended there."""
+    tar.getmembers()
+    if packed.seek(0, os.SEEK_END) < tar.offset + 2 * tarfile.BLOCKSIZE:
+        raise tarfile.ReadError("no end")
 
 
 def _unpack(tar: tarfile.TarFile, target: Path) -> None:
@@ -174,7 +198,7 @@ def kept_by_a_job(portal: Portal, project: str, folder: str) -> Iterator[None]:
 
 def _away(portal: Portal, where: Place) -> None:
     with contextlib.suppress(Trouble):
-        portal.call("DELETE", where.address, params={"path": where.path, "whole": "true"})
+        portal.call("DELETE", where.address, params={"path": where.path, "whole": "true"}, timeout=LONG)
 
 
 def _is_zip(source: str) -> bool:
@@ -190,7 +214,7 @@ def _bring_packed(portal: Portal, source: Path, where: Place, say: Say) -> None:
         raise Trouble(f"{source}: {error.strerror}") from error
     asked = {"path": parked.path, "to": where.path}
     try:
-        made = portal.call("POST", f"{where.address}/unpack", json=asked, timeout=UNPACKING).json()
+        made = portal.call("POST", f"{where.address}/unpack", json=asked, timeout=LONG).json()
     finally:
         portal.call("DELETE", where.address, params={"path": parked.path})
     say(f"{show.plain(source)}: {made['files']} files")

@@ -36,6 +36,7 @@ def _files() -> Words:
         "stored": _("stored"),
         "replace": _("Replace it"),
         "of": _("{done} of {all}"),
+        "checking": _("all there, being checked: {done} of {all}"),
         "broke_off": _("The connection broke off. Drop the file again and it goes on where it stood."),
     }
 

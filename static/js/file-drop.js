@@ -4,6 +4,8 @@ import { bytes, say } from "./words.js";
 
 const TRIES = 6;
 const PAUSE = 1000;  // ms before the first new try, twice as much each time
+const CHECK = 2000;  // ms until it is asked again whether a large file is checked
+const AGAIN = ["busy", "bad-ticket", "not-ready", "door-down", "429", "502", "503", "504"];  // a moment later it may go
 const FIRST = 8 * 1024 * 1024;  // bytes of an upload's first piece, and the fewest
 const [SWIFT, SLOW] = [2000, 8000];  // ms a piece takes for the next to be larger, or smaller
 
@@ -121,15 +123,32 @@ class FileDrop extends HTMLElement {
       } catch (error) {
         step = Math.min(FIRST, piece);
         if (error instanceof Refusal && typeof error.answer.offset === "number") at = { offset: error.answer.offset };
-        else if (error instanceof Refusal && !["busy", "not-ready", "door-down", "digest"].includes(error.answer.word)) throw error;
+        else if (error instanceof Refusal && ![...AGAIN, "digest"].includes(error.answer.word)) throw error;
         if ((tries += 1) > TRIES) throw error;
         await wait(PAUSE * 2 ** (tries - 1));
       }
       shown.bar.value = at.offset;
       shown.said.textContent = say("of", { done: bytes(at.offset), all: bytes(file.size) });
     }
-    await this.ask("finish", { ...asked, id });
+    await this.finish({ ...asked, id }, shown);
     sessionStorage.removeItem(key);
+  }
+
+  /** The upload gets its name; a large file is read again before, and it is asked for until that is done. */
+  async finish(asked, shown) {
+    for (let tries = 0; ;) {
+      try {
+        const { checked, size } = await this.ask("finish", asked);
+        if (checked === undefined) return;
+        shown.said.textContent = say("checking", { done: bytes(checked), all: bytes(size) });
+        tries = 0;
+        await wait(CHECK);
+      } catch (error) {
+        if (error instanceof Refusal && !AGAIN.includes(error.answer.word)) throw error;
+        if ((tries += 1) > TRIES) throw error;
+        await wait(PAUSE * 2 ** (tries - 1));
+      }
+    }
   }
 
   /** SHA-256 of a piece; "" where the page is not secure and the browser computes none. */
@@ -143,8 +162,8 @@ class FileDrop extends HTMLElement {
       method: "POST", body, headers: { "X-CSRFToken": this.dataset.csrf, "Content-Type": "application/octet-stream" },
     });
     const type = answer.headers.get("Content-Type") ?? "";
-    const said = type.includes("json") ? await answer.json() : { said: say("broke_off"), word: String(answer.status) };
-    if (!answer.ok) throw new Refusal(said);
+    const said = type.includes("json") ? await answer.json() : {};
+    if (!answer.ok) throw new Refusal({ word: String(answer.status), said: said.detail ?? say("broke_off"), ...said });
     return said;
   }
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import errno
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -141,12 +142,14 @@ class Taken:
         self.entry: Entry | None = None
 
     def __iter__(self) -> Iterator[bytes]:
-        with contextlib.suppress(Refused, DoorDown):  # the reader sees it end early, the trail says so
+        try:
             for piece in self._pieces:
                 self._digest.update(piece)
                 self._bytes += len(piece)
                 yield piece
-            self._whole = True
+        except (Refused, DoorDown) as error:  # also where its length was not said, its reader sees that it broke off
+            raise ConnectionResetError(errno.ECONNRESET, "the files' door ended it early") from error
+        self._whole = True
 
     def close(self) -> None:
         """Let go of the door and write down what went out."""

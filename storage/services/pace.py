@@ -1,12 +1,10 @@
-"""How many downloads run at once: each holds a thread of the web process until its reader has taken all of it."""
+"""How many downloads run at once: each holds a thread of the web process until its reader has taken all of it. And how
+many uploads are checked."""
 
 from __future__ import annotations
 
 import threading
 from collections import Counter
-
-MOST = 5  # of a process, whose eight threads serve everybody's pages, too
-MOST_OF_ONE = 2
 
 
 class TooMany(Exception):
@@ -14,15 +12,16 @@ class TooMany(Exception):
 
 
 class Places:
-    """Counted places; `take` one and `leave` it."""
+    """Counted places, `most` in all and `most_of_one` of one person; `take` one and `leave` it."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int, most_of_one: int) -> None:
+        self.most, self.most_of_one = most, most_of_one
         self._lock, self._held = threading.Lock(), Counter[int]()
 
     def take(self, person: int) -> None:
         """Raises TooMany."""
         with self._lock:
-            if self._held.total() >= MOST or self._held[person] >= MOST_OF_ONE:
+            if self._held.total() >= self.most or self._held[person] >= self.most_of_one:
                 raise TooMany
             self._held[person] += 1
 
@@ -32,4 +31,5 @@ class Places:
             self._held[person] -= 1
 
 
-downloads = Places()
+downloads = Places(5, 2)  # of a process, whose eight threads serve everybody's pages, too
+checks = Places(16, 4)  # these hold a thread of their own, and a child of the door's

@@ -91,6 +91,11 @@ def rules(project: Project, reader: User) -> Rules:
     return Rules(project, reading.of_project(project, reader), reading.kept_in(project, reader))
 
 
+def may_move(project: Project, reader: User, path: str, to: str) -> None:
+    """`Rules.may_move` for one who asks no more than that: one statement."""
+    Rules(project, (), reading.kept_in(project, reader)).may_move(path, to)
+
+
 def _is_in(path: str, folder: str) -> bool:
     """At or beneath; "" is the project's whole folder."""
     return not folder or f"{path}/".startswith(f"{folder}/")

@@ -21,7 +21,7 @@ from projects.models import Project
 from storage import words
 from storage.reaching import above, address, asked, join
 from storage.receiving import piece_of
-from storage.services import changing, looking
+from storage.services import changing, finishing, looking
 from storage.views import telling
 
 CHUNK = 256 * 1024
@@ -85,12 +85,14 @@ def piece(request: SignedInRequest, code: str) -> dict[str, Any]:
 @require_POST
 @telling.script
 def finish(request: SignedInRequest, code: str) -> dict[str, Any]:
-    """All bytes are there: the upload gets its name."""
-    entry, digest = changing.finish(
+    """All bytes are there: the upload gets its name, or (202) is still being checked."""
+    found = finishing.finish(
         project=_project(request, code), by=request.user, path=asked(request), upload=request.GET.get("id", ""),
         size=_size(request, "size"), digest=request.GET.get("digest", ""), overwrite="overwrite" in request.GET,
     )  # fmt: skip
-    return {"size": entry.size, "digest": digest}
+    if isinstance(found, finishing.Checking):
+        return {"status": 202, "checked": found.checked, "size": found.size}
+    return {"size": found.size, "digest": found.digest}
 
 
 def _size(request: SignedInRequest, name: str) -> int:

@@ -42,12 +42,14 @@ def failed(request: HttpRequest, code: str, error: Exception) -> HttpResponse:
 
 
 def script(view: View) -> View:
-    """JSON for the page's own script: what was done, or the word, the sentence and the numbers of what failed."""
+    """JSON for the page's own script: what was done (under its `status`, else 200), or the word, the sentence and the
+    numbers of what failed."""
 
     @wraps(view)
     def told(request: HttpRequest, code: str, **more: Any) -> JsonResponse:
         try:
-            return JsonResponse(view(request, code, **more))
+            done = view(request, code, **more)
+            return JsonResponse(done, status=done.get("status", 200))
         except words.FAILURES as error:
             status, word, said = words.of(error)
             facts = error.facts if isinstance(error, Refused) else {}

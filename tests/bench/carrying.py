@@ -185,7 +185,7 @@ def _up(house: door.Place, block: bytes, size: int) -> str:
         while at < size:
             piece = memoryview(block)[: size - at]
             at = opened.piece("up", upload, at, len(piece), [piece])
-        return opened.finish("up", upload, size, overwrite=True)[1]
+        return door.finish(opened, "up", upload, size, overwrite=True)[1]
 
 
 def _down(house: door.Place) -> Bytes:

@@ -174,7 +174,7 @@ def test_a_job_that_waits_for_one_picked_by_keyboard(person: Any) -> None:
 
 
 def test_a_large_file_goes_up_in_growing_pieces_and_survives_a_break(person: Any, tmp_path: Path) -> None:
-    page, offsets, mega = person("davi"), [], 1024 * 1024
+    page, offsets, names, mega = person("davi"), [], [], 1024 * 1024
     name = f"large-{os.urandom(4).hex()}.bin"
     (tmp_path / name).write_bytes(os.urandom(mega) * 40)
 
@@ -182,12 +182,25 @@ def test_a_large_file_goes_up_in_growing_pieces_and_survives_a_break(person: Any
         offsets.append(int(re.search(r"offset=(\d+)", route.request.url)[1]) // mega)
         route.abort() if len(offsets) == 2 else route.continue_()
 
+    def named(route: Any) -> None:
+        """It is being checked; then it is done and the answer is lost; then it is asked for again."""
+        names.append(route.request.url)
+        if len(names) == 1:
+            route.fulfill(status=202, json={"status": 202, "checked": mega, "size": 40 * mega})
+        elif len(names) == 2:
+            route.fetch()
+            route.abort()
+        else:
+            route.continue_()
+
     page.route("**/files/piece?*", seen)
+    page.route("**/files/finish?*", named)
     page.goto(address("/projects/visao/files"))
     page.set_input_files("file-drop input[name=files]", tmp_path / name)
     page.locator(".drop__form button[type=submit]").click()
+    expect(page.locator(".drop__said")).to_contain_text(re.compile("conferido|checked"), timeout=60_000)
     expect(page.locator(".filelist tr", has_text=name)).to_be_visible(timeout=60_000)
-    assert offsets == [0, 8, 8, 16, 32]
+    assert (offsets, len(names)) == ([0, 8, 8, 16, 32], 3)
     line = page.locator(".filelist tr", has_text=name)
     assert taken(page, line) == (tmp_path / name).read_bytes()
 

@@ -11,16 +11,29 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
-from files.client import Door
+from files.client import Checked, Door, Entry
 from files.tickets import Ticket, sign
 from logs import keys
 from tests.logs.house import ROOT, wait_until
 
 ANA, BETO, STRANGER, GROUP = 40011, 40012, 40013, 40011
 LOGINS = {ANA: "ana-t", BETO: "beto-t", STRANGER: "caio-t"}
+
+
+COUNTING = """
+import os, sys
+from files import opener
+tally, fork = os.open(sys.argv.pop(1), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600), os.fork
+def counted():
+    os.write(tally, b".")
+    return fork()
+os.fork = counted
+sys.exit(opener.main())
+"""
 
 
 class Place:
@@ -44,10 +57,17 @@ class Place:
         self.socket = self.folder / "files.sock"
         self.allow, self.silence = allow, silence
         self.process: subprocess.Popen[bytes] | None = None
+        self.tally = self.folder / "forks"
+
+    @property
+    def forks(self) -> int:
+        """How often the root process forked since it began."""
+        return self.tally.stat().st_size
 
     def start(self) -> None:
-        """Start the opener and wait until it answers."""
-        command = [sys.executable, "-m", "files.opener", "--socket", str(self.socket), "--keys", str(self.keys)]
+        """Start the opener, which notes each fork, and wait until it answers."""
+        command = [sys.executable, "-c", COUNTING, str(self.tally)]
+        command += ["--socket", str(self.socket), "--keys", str(self.keys)]
         command += ["--allow-uid", str(self.allow), "--silence", str(self.silence)]
         self.process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE)
         wait_until(self._answers)
@@ -89,11 +109,27 @@ class Place:
         with self.door(uid) as door:
             at = door.begin(name, upload, len(data), overwrite=overwrite)
             door.piece(name, upload, at, len(data), [data])
-            return door.finish(name, upload, len(data), overwrite=overwrite)[1]
+            return finish(door, name, upload, len(data), overwrite=overwrite)[1]
 
     def names(self) -> list[str]:
         """What really lies in the project's folder."""
         return sorted(path.name for path in self.project.iterdir())
+
+
+def finish(door: Door, name: str, upload: str, size: int, **more: Any) -> tuple[Entry, str, bool | None]:
+    """Check and name an upload: (entry, SHA-256, whether something was replaced)."""
+    checked = exhaust(door.check(name, upload, size, **more))
+    entry, replaced = door.finish(name, upload, checked.stamp, overwrite=more.get("overwrite", False))
+    return entry, checked.digest, replaced
+
+
+def exhaust(steps: Generator[int, None, Checked]) -> Checked:
+    """What a check gives in the end."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
 
 
 def own(path: Path, uid: int, mode: int) -> None:

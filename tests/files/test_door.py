@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import resource
 import subprocess
 import sys
 import tarfile
@@ -16,7 +17,7 @@ import pytest
 from files.answers import Refused
 from files.client import Door, DoorDown
 from files.names import PART
-from tests.files.door import ANA, BETO, GROUP, STRANGER, Place, own, running
+from tests.files.door import ANA, BETO, GROUP, STRANGER, Place, finish, own, running
 from tests.logs.house import ROOT, as_uid, wait_until
 
 DATA = os.urandom(300_000)
@@ -101,13 +102,13 @@ def test_a_broken_upload_goes_on_where_it_stood(place: Place) -> None:
         assert door.piece("big", upload, 0, len(first), [first], digest=good) == 100_000
         assert refused(door.piece, "big", upload, 5, 3, [b"abc"]) == "offset"
         assert refused(door.piece, "big", upload, 100_000, 3, [b"abc"], digest="0" * 64) == "digest"
-        assert refused(door.finish, "big", upload, len(DATA)) == "offset"
+        assert refused(finish, door, "big", upload, len(DATA)) == "offset"
     assert place.names() == [PART + upload]
     with place.door() as door:
         assert not door.folder("").entries
         at = door.begin("big", upload, len(DATA))
         door.piece("big", upload, at, len(DATA) - at, [DATA[at:]])
-        entry, digest, replaced = door.finish("big", upload, len(DATA), digest=hashlib.sha256(DATA).hexdigest())
+        entry, digest, replaced = finish(door, "big", upload, len(DATA), digest=hashlib.sha256(DATA).hexdigest())
     assert (entry.size, replaced, digest) == (len(DATA), False, hashlib.sha256(DATA).hexdigest())
     assert (place.project / "big").read_bytes() == DATA
 
@@ -134,9 +135,9 @@ def test_overwriting_must_be_asked_for(place: Place) -> None:
         upload = "ef" * 16
         door.begin("train.py", upload, 3, overwrite=True)
         door.piece("train.py", upload, 0, 3, [b"new"])
-        assert refused(door.finish, "train.py", upload, 3) == "exists"
+        assert refused(finish, door, "train.py", upload, 3) == "exists"
         assert (place.project / "train.py").read_bytes() == b"old"
-        assert door.finish("train.py", upload, 3, overwrite=True)[2] is True
+        assert finish(door, "train.py", upload, 3, overwrite=True)[2] is True
     assert (place.project / "train.py").read_bytes() == b"new"
 
 
@@ -222,6 +223,44 @@ def test_only_the_uids_named_are_answered() -> None:
         other.socket.chmod(0o666)
         ask = f"from files.client import Door; Door({str(other.socket)!r}, {other.ticket()!r}).folder('')"
         assert subprocess.run(as_uid(61998, [sys.executable, "-c", ask]), cwd=ROOT).returncode == 0
+
+
+def test_an_opening_costs_one_fork_whatever_is_asked_on_it_and_a_refused_one_none(place: Place) -> None:
+    place.project.chmod(0o2777)
+    place.write("f", b"x", mode=0o666)
+    before = place.forks
+    for uid in (ANA, BETO) * 5:
+        with place.door(uid) as door:
+            for _ in range(20):
+                door.folder("")
+                b"".join(door.read("f")[1])
+    assert place.forks - before == 10
+    assert refused(Door, place.socket, place.ticket(not_after=int(time.time()) - 1)) == "bad-ticket"
+    assert place.forks - before == 10
+
+
+def test_a_door_that_runs_out_of_descriptors_stays_open(place: Place) -> None:
+    """As many as it holds, and none for the child that is to be watched: that one is refused, and the next let in."""
+    pid = place.process.pid
+    held = len(list(Path(f"/proc/{pid}/fd").iterdir()))
+    before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    with place.door() as door:
+        door.folder("")
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (held + 2, before[1]))  # its own end, and the connection
+        with pytest.raises((Refused, DoorDown)):
+            place.door()
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
+        door.folder("")
+    wait_until(lambda: not refused_for_now(place))
+
+
+def refused_for_now(place: Place) -> bool:
+    """Whether nobody is let in."""
+    try:
+        place.door().close()
+    except (Refused, DoorDown):
+        return True
+    return False
 
 
 def test_a_child_keeps_nothing_of_root(place: Place) -> None:

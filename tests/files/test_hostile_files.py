@@ -16,13 +16,14 @@ from pathlib import Path
 
 import pytest
 
-from files import uploading, wire
+from files import changing, uploading, wire
 from files.answers import Refused
 from files.beneath import Root
 from files.client import Entry
+from files.life import Life
 from files.names import PART
 from logs.owner import become
-from tests.files.door import ANA, BETO, STRANGER, Place, own, running
+from tests.files.door import ANA, BETO, STRANGER, Place, finish, own, running
 from tests.files.test_door import refused
 from tests.logs.house import as_uid, wait_until
 
@@ -199,7 +200,7 @@ def test_two_who_write_one_upload_do_not_mix(place: Place) -> None:
         one._channel.send(b"d", b"def")
         one._channel.send(b"e")
         assert one._answer()["offset"] == 6
-        one.finish("f", upload, 6)
+        finish(one, "f", upload, 6)
     assert (place.project / "f").read_bytes() == b"abcdef"
 
 
@@ -230,7 +231,7 @@ def test_a_disk_that_fills_up_under_way_leaves_nothing_half_written(small: Place
         small.write("filler", bytes(20 << 20))
         assert refused(door.piece, "big", upload, 0, 7 << 20, [chunk] * 7) == "full"
         assert small.names() == ["filler"]
-        assert refused(door.finish, "big", upload, 7 << 20) == "missing"
+        assert refused(finish, door, "big", upload, 7 << 20) == "missing"
         assert b"".join(door.read("filler", limit=3)[1]) == bytes(3)  # the connection goes on
 
 
@@ -259,7 +260,7 @@ def test_a_quota_used_up_under_way_leaves_no_part_behind(
     theirs.close()
 
 
-def test_a_deletion_goes_by_descriptors_and_stops_at_its_bounds(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_deletion_goes_by_descriptors(place: Place) -> None:
     deep = place.project / "deep"
     with place.door() as door:
         for _ in range(4):
@@ -268,6 +269,30 @@ def test_a_deletion_goes_by_descriptors_and_stops_at_its_bounds(place: Place, mo
         door.delete("deep", whole=True)
     assert place.names() == []
     assert place.secret.read_bytes() == SECRET
+
+
+@pytest.mark.parametrize("gone", [False, True], ids=["bounds", "nobody waits"])
+def test_a_deletion_stops_at_its_bounds_and_where_nobody_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gone: bool
+) -> None:
+    """What is left is there, and whoever hears of a failure hears that something was done."""
+    (tmp_path / "full").mkdir()
+    for number in range(10):
+        (tmp_path / "full" / str(number)).touch()
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    life, above = Life(wire.Channel(ours, patience=5)), os.open(tmp_path, os.O_RDONLY)
+    monkeypatch.setattr(changing, "MOST_DELETED", 3)
+    if gone:
+        theirs.close()
+    with pytest.raises(wire.Gone if gone else Refused) as error:
+        changing.Deletion(tmp_path.stat().st_dev, life).folder(above, "full")
+    assert len(list((tmp_path / "full").iterdir())) == (9 if gone else 7)
+    if not gone:
+        assert (error.value.answer, error.value.facts) == ("too-many", {"deleted": 3})
+        assert wire.unpack(theirs.recv(1000)[1:]) == {"deleted": 1}
+    for one in (ours, theirs):
+        one.close()
+    os.close(above)
 
 
 SWAP = """

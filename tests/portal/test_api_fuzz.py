@@ -206,8 +206,8 @@ def world(db: None, monkeypatch: pytest.MonkeyPatch, settings: Any) -> Iterator[
     settings.ALLOWED_HOSTS = ["*"]
     monkeypatch.setattr(reading, "reader", AnyReader)
     monkeypatch.setattr(passes, "door", FakeDoor)
-    monkeypatch.setattr(places, "MOST_OF_ONE", 10**6)  # this client hangs up without a word
-    monkeypatch.setattr(places, "MOST", 10**6)
+    monkeypatch.setattr(places.downloads, "most_of_one", 10**6)  # this client hangs up without a word
+    monkeypatch.setattr(places.downloads, "most", 10**6)
     monkeypatch.setattr(admission, "person_by_id", lambda _id: make_user())
     monkeypatch.setattr(lookup, "search", lambda _words: [])
     monkeypatch.setattr(pace, "MOST", 10**6)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from typing import Any
 
 from files.answers import Refused
-from files.client import Census, Entry, Found, Limit, Listing, Room, Share
+from files.client import Census, Checked, Entry, Found, Limit, Listing, Room, Share
 from files.names import check_new, parts
 
 
@@ -88,9 +88,14 @@ class FakeDoor:
         self._checked(path)
         return offset + sum(map(len, data))
 
-    def finish(self, path: str, upload: str, size: int, **_: object) -> tuple[Entry, str, bool]:
+    def check(self, path: str, upload: str, size: int, **_: object) -> Generator[int, None, Checked]:
         self._new(path)
-        return Entry(path, "f", size, 1_700_000_000, 20001, 0o660, 1), "0" * 64, False
+        yield size
+        return Checked("0" * 64, "0")
+
+    def finish(self, path: str, upload: str, stamp: str, **_: object) -> tuple[Entry, bool]:
+        self._new(path)
+        return Entry(path, "f", 1, 1_700_000_000, 20001, 0o660, 1), False
 
     def abandon(self, path: str, upload: str) -> None:
         self._checked(path)

@@ -8,18 +8,21 @@ import json
 import os
 import tarfile
 import zipfile
+from collections.abc import Iterator
 
 import pytest
 from django.core import signals
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.db import close_old_connections
+from django.db import close_old_connections, connection
 from django.http import HttpResponse
+from django.test.utils import CaptureQueriesContext
 
 from access.errors import Refused as Denied
 from access.permissions import Permission
 from audit import trail
 from audit.models import AuditEvent
 from files.answers import Refused
+from files.client import Door, DoorDown
 from storage.services import changing, looking, pace, passes
 from tests.factories import make_user
 from tests.files.door import BETO, own
@@ -133,6 +136,24 @@ def test_one_that_breaks_off_is_recorded_as_failed(room: Room) -> None:
     assert (ended.outcome, ended.detail["bytes"] < 5_000_000) == ("failed", True)
 
 
+def test_a_folder_that_breaks_off_does_not_look_whole(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its length is not said: so the connection breaks, and does not end as if that were all."""
+    (room.folder / "run").mkdir()
+    room.place.write("run/a", bytes(1_000_000))
+    real = Door._bytes
+
+    def dies(door: Door) -> Iterator[bytes]:
+        yield next(real(door))
+        raise DoorDown("killed")
+
+    monkeypatch.setattr(Door, "_bytes", dies)
+    response = page(room, "run", act="/download")
+    with pytest.raises(ConnectionResetError):
+        list(response.streaming_content)
+    end(response)
+    assert [one.outcome for one in events("file.handed_out")] == ["failed"]
+
+
 def test_a_folder_leaves_as_tar(room: Room) -> None:
     (room.folder / "run").mkdir()
     room.place.write("run/a", b"alpha")
@@ -144,7 +165,7 @@ def test_a_folder_leaves_as_tar(room: Room) -> None:
 
 def test_downloads_do_not_take_all_threads(room: Room) -> None:
     room.place.write("f", bytes(5_000_000))
-    held = [page(room, "f", act="/download") for _ in range(pace.MOST_OF_ONE)]
+    held = [page(room, "f", act="/download") for _ in range(pace.downloads.most_of_one)]
     refused = page(room, "f", act="/download")
     assert (refused.status_code, refused["Retry-After"]) == (503, "3")
     for one in held:
@@ -254,6 +275,16 @@ def test_folders_names_and_ends_are_recorded(room: Room) -> None:
     assert [(one.detail["path"], one.detail["to"]) for one in events("file.renamed")] == [("f", "runs/g")]
     ends = [(one.detail["path"], one.detail["whole"], one.outcome) for one in events("file.deleted")]
     assert ends == [("runs", False, "failed"), ("runs", True, "done")]
+
+
+def test_another_name_asks_little(room: Room) -> None:
+    """Of the rules of data only what says where they lie: what a job wrote stays bound wherever it goes."""
+    room.place.write("f", b"x")
+    changing.rename(project=room.project, by=room.ana, path="f", to="g")  # the pass is there
+    with CaptureQueriesContext(connection) as asked:
+        changing.rename(project=room.project, by=room.ana, path="g", to="h")
+    read = [one["sql"] for one in asked if one["sql"].startswith("SELECT") and "audit_" not in one["sql"]]
+    assert len(read) == 2, read  # the pass, and data that lie in the folder
 
 
 def test_a_zip_has_a_form_and_becomes_a_folder(room: Room) -> None:

@@ -14,15 +14,18 @@ import pytest
 from django.core.signals import request_finished, request_started
 from django.db import close_old_connections
 
+from files.names import PART
 from jobs.models import Job
 from portal.wsgi import application
+from storage.services import finishing
 from tests.api import issue
 from tests.factories import make_allocation, make_cluster
+from tests.files.door import ANA, own
 from tests.storage.conftest import Room
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "client"))
 
-from bancada import api, cli
+from bancada import api, cli, files
 
 
 @pytest.fixture
@@ -60,6 +63,26 @@ def test_files_go_in_are_listed_and_come_back_as_they_were(room: Room, run: Any,
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["big.bin"]
 
 
+@pytest.mark.django_db(transaction=True)
+def test_one_that_takes_long_to_check_is_asked_for_until_it_is_stored(
+    room: Room, run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen, real = list[int](), api.Portal.call
+
+    def call(portal: api.Portal, method: str, path: str, **what: Any) -> httpx.Response:
+        answer = real(portal, method, path, **what)
+        seen.extend([answer.status_code] if path.endswith("/finish") else [])
+        return answer
+
+    monkeypatch.setattr(api.Portal, "call", call)
+    monkeypatch.setattr(finishing, "PATIENCE", 0.0)
+    monkeypatch.setattr(files, "AGAIN", 0.02)
+    (tmp_path / "big.bin").write_bytes(b"x" * 1_000_000)
+    assert run("cp", str(tmp_path / "big.bin"), "ipe:")[0] == 0
+    assert (seen[0], seen[-1], set(seen)) == (202, 200, {200, 202})
+    assert (room.folder / "big.bin").read_bytes() == b"x" * 1_000_000
+
+
 def test_a_folder_goes_in_and_out_without_its_links(room: Room, run: Any, tmp_path: Path) -> None:
     source = tmp_path / "src"
     (source / "deep").mkdir(parents=True)
@@ -72,6 +95,57 @@ def test_a_folder_goes_in_and_out_without_its_links(room: Room, run: Any, tmp_pa
     assert found == {"src", "src/train.py", "src/deep", "src/deep/data.csv"}
     assert run("cp", "-r", "ipe:src", str(tmp_path / "back"))[0] == 0
     assert (tmp_path / "back/src/deep/data.csv").read_text() == "a\n"
+
+
+def test_what_breaks_off_leaves_no_part_that_nobody_sees(
+    room: Room, run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its bytes would count for a week."""
+    (tmp_path / "big.bin").write_bytes(bytes(1_000_000))
+
+    def piece(*_: object) -> None:
+        assert [path.name.startswith(PART) for path in room.folder.iterdir()] == [True]
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(files, "_piece", piece)
+    assert run("cp", str(tmp_path / "big.bin"), "ipe:")[0] != 0
+    assert list(room.folder.iterdir()) == []
+
+
+def test_what_grows_while_it_is_sent_comes_as_it_was(
+    room: Room, run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, real = tmp_path / "log", files._piece
+    source.write_bytes(b"a" * 1000)
+
+    def piece(*asked: Any) -> Any:
+        source.write_bytes(b"a" * 5000)
+        return real(*asked)
+
+    monkeypatch.setattr(files, "FIRST", 600)
+    monkeypatch.setattr(files, "_piece", piece)
+    assert run("cp", str(source), "ipe:")[0] == 0
+    assert (room.folder / "log").read_bytes() == b"a" * 1000
+
+
+@pytest.mark.parametrize("keep", [0, 512, 1024, -1024, -512])
+def test_a_folder_that_comes_in_part_is_not_kept(
+    room: Room, run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keep: int
+) -> None:
+    """Also one that ends between two files, which an archive's reader takes for its end."""
+    (room.folder / "run").mkdir()
+    room.place.write("run/a", b"alpha")
+    room.place.write("run/b", b"beta")
+    own(room.folder / "run", ANA, 0o2770)
+    real = api.Portal.stream
+
+    def stream(portal: api.Portal, path: str, /, **query: str) -> Iterator[bytes]:
+        yield b"".join(real(portal, path, **query))[:keep]
+
+    monkeypatch.setattr(api.Portal, "stream", stream)
+    status, _, said = run("cp", "-r", "ipe:run", str(tmp_path / "back"))
+    assert (status, "did not come whole" in said) == (1, True)
+    assert not (tmp_path / "back").exists()
 
 
 def test_what_is_wrong_is_said(run: Any, tmp_path: Path) -> None:
