@@ -20,11 +20,16 @@ AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo env PATH="$(PATH)")
 CATALOGUES := $(patsubst %.po,%.mo,$(wildcard locale/*/LC_MESSAGES/*.po))
 # every route, or every kind of person, at once: a suite of its own, so that the unit tests stay quick
 WIDE := tests/matrix tests/portal/test_api_fuzz.py tests/portal/test_lists_ask_the_same.py tests/jobs/test_archived.py
-# tests that wait, for processes they start or for a deadline: beside others they cost next to nothing
+# tests that wait, for processes they start, for 64 writers or for a deadline: beside others they cost next to nothing
 PROGRAMS := $(wildcard tests/logs tests/files tests/gpu tests/stack tests/slurm/test_signer.py tests/accounts/test_directory_faults.py \
-	tests/storage/test_passes.py tests/storage/test_files_command.py tests/presets/test_building.py \
+	tests/storage/test_passes.py tests/storage/test_files_command.py tests/presets/test_building.py tests/audit/test_sealing.py \
 	$(addprefix tests/jobs/test_,hub.py hub_model.py hub_reader.py wrapping.py))
+# what asks for real servers, and what for properties: only these are collected where only these are run
+SERVERS := tests/contract $(shell grep -rlE 'mark\.(contract|faults)' tests --include='test_*.py' --exclude-dir=contract --exclude-dir=faults)
+PROPERTIES := $(filter-out $(WIDE) $(PROGRAMS) $(addsuffix /%,$(PROGRAMS)),\
+	$(shell grep -rlE 'hypothesis|libreoffice' tests --include='test_*.py'))
 OFFICE := libreoffice-calc-nogui
+BROWSER := chromium
 ALONE := "not contract and not browser and not faults"
 FULL ?=
 RECORDED ?= tests/slurm/recorded
@@ -56,7 +61,7 @@ test: ## check and unit; then, each with a stack of its own, contract and browse
 	export KEEP_DATABASE=1 # one PostgreSQL for all of them, a database of its own for each process
 	$(MAKE) check
 	$(MAKE) unit
-	$(STACK) install chromium $(OFFICE) # now: two lanes would ask for it at once
+	$(STACK) install $(BROWSER) $(OFFICE) # now: two lanes would ask for it at once
 	said=$$(mktemp -d); rc=0
 	$(MAKE) browser TEST_VAR=var/test-browser TEST_PORT=$$(($(TEST_PORT) + 50)) >"$$said/browser" 2>&1 & browser=$$!
 	nice -n 10 $(MAKE) programs matrix >"$$said/wide" 2>&1 & wide=$$!
@@ -94,7 +99,7 @@ programs: dev ## our small programs, slapd and LibreOffice as processes of their
 	trap '$(DATABASE_DOWN)' EXIT
 	$(STACK) install $(OFFICE)
 	$(AS_ROOT) $(VENV) -m pytest -n 4 --dist worksteal -m $(ALONE) $(PROGRAMS) $(ARGS)
-	$(AS_ROOT) $(VENV) -m pytest -n 2 -m "(hypothesis or libreoffice) and "$(ALONE) $(addprefix --ignore=,$(WIDE) $(PROGRAMS)) $(ARGS)
+	$(AS_ROOT) $(VENV) -m pytest -n 2 -m "(hypothesis or libreoffice) and "$(ALONE) $(PROPERTIES) $(ARGS)
 	echo "programs: $$SECONDS s"
 
 matrix: dev ## every route by every kind of person, in every tenant, and the API's description against itself (FULL=1: all cells)
@@ -107,7 +112,7 @@ contract: dev ## tests against the real servers of a stack of their own
 	@SECONDS=0
 	$(STACK) reset --var $(TEST_VAR)
 	$(WITH_TEST_STACK)
-	$(AS_ROOT) env $(TEST_ENV) BANCADA_TEST_DB=test_contract $(VENV) -m pytest -m "contract or faults" --ignore=tests/faults --durations=10 $(ARGS)
+	$(AS_ROOT) env $(TEST_ENV) BANCADA_TEST_DB=test_contract $(VENV) -m pytest -m "contract or faults" $(SERVERS) --durations=10 $(ARGS)
 	echo "contract: $$SECONDS s"
 
 record: dev ## what this machine's Slurm answers, kept for the replay on every run (RECORDED=DIR for another place)
@@ -134,10 +139,10 @@ faults: dev ## brokers, databases, workers, controllers, readers and the directo
 
 browser: dev ## tests in Debian's Chromium against a stack of their own
 	@SECONDS=0
-	$(STACK) install chromium
+	$(STACK) install $(BROWSER)
 	$(STACK) reset --var $(TEST_VAR)
 	$(WITH_TEST_STACK)
-	$(AS_ROOT) env $(TEST_ENV) BANCADA_TEST_DB=test_browser $(VENV) -m pytest -m browser --durations=10 $(ARGS)
+	$(AS_ROOT) env $(TEST_ENV) BANCADA_TEST_DB=test_browser $(VENV) -m pytest -m browser tests/browser --durations=10 $(ARGS)
 	echo "browser: $$SECONDS s"
 
 gpu-check: dev ## the node agent on the GPUs of this machine: their readings, and what it costs; skipped where there is none
