@@ -120,7 +120,9 @@ function answered(asked) {
   }
   const banner = page.querySelector("main [data-takes-focus]");
   document.querySelector("main [data-takes-focus]")?.remove();
-  document.getElementById("submit-form").replaceWith(form);
+  const before = document.getElementById("submit-form");
+  htmx.trigger(before, "htmx:abort");  // a look still under way knows nothing of what is wrong, and would take it away
+  before.replaceWith(form);
   if (banner) form.before(banner);
   htmx.process(form);
   document.dispatchEvent(new CustomEvent("form:drawn"));
