@@ -195,6 +195,7 @@ def test_a_large_file_goes_up_in_growing_pieces_and_survives_a_break(person: Any
 
     page.route("**/files/piece?*", seen)
     page.route("**/files/finish?*", named)
+    page.add_init_script("performance.now = () => 0")  # a line is swift, however busy the machine is
     page.goto(address("/projects/visao/files"))
     page.set_input_files("file-drop input[name=files]", tmp_path / name)
     page.locator(".drop__form button[type=submit]").click()

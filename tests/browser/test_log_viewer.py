@@ -113,10 +113,12 @@ def test_wrapped_rows_stay_where_they_are_while_lines_come(page: Page, serving: 
     page.keyboard.press("w")
     page.locator(".log__text").hover()
     page.mouse.wheel(0, -2500)
-    page.wait_for_timeout(300)
     place = "document.querySelector('.log__row:nth-child(12)').getBoundingClientRect().top"
     text = "document.querySelector('.log__row:nth-child(12) .t').textContent.slice(0, 8)"
-    before = page.evaluate(f"[{text}, {place}]")
+    before, last = ["", 0.0], page.evaluate(f"[{text}, {place}]")
+    while before != last:  # the wheel's turning comes to its end in its own time
+        page.wait_for_timeout(300)
+        before, last = last, page.evaluate(f"[{text}, {place}]")
     for n in range(20):
         serving.log.write(f"later {n} " + "word " * 90 + "\n")
         page.wait_for_timeout(30)
