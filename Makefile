@@ -112,7 +112,7 @@ contract: dev ## tests against the real servers of a stack of their own
 	@SECONDS=0
 	$(STACK) reset --var $(TEST_VAR)
 	$(WITH_TEST_STACK)
-	$(AS_ROOT) env $(TEST_ENV) BANCADA_TEST_DB=test_contract $(VENV) -m pytest -m "contract or faults" $(SERVERS) --durations=10 $(ARGS)
+	$(AS_ROOT) env $(TEST_ENV) BANCADA_TEST_DB=test_contract $(VENV) -m pytest -m "contract or faults" $(if $(filter tests/%,$(ARGS)),,$(SERVERS)) --durations=10 $(ARGS)
 	echo "contract: $$SECONDS s"
 
 record: dev ## what this machine's Slurm answers, kept for the replay on every run (RECORDED=DIR for another place)
@@ -142,7 +142,7 @@ browser: dev ## tests in Debian's Chromium against a stack of their own
 	$(STACK) install $(BROWSER)
 	$(STACK) reset --var $(TEST_VAR)
 	$(WITH_TEST_STACK)
-	$(AS_ROOT) env $(TEST_ENV) BANCADA_TEST_DB=test_browser $(VENV) -m pytest -m browser tests/browser --durations=10 $(ARGS)
+	$(AS_ROOT) env $(TEST_ENV) BANCADA_TEST_DB=test_browser $(VENV) -m pytest -m browser $(if $(filter tests/%,$(ARGS)),,tests/browser) --durations=10 $(ARGS)
 	echo "browser: $$SECONDS s"
 
 gpu-check: dev ## the node agent on the GPUs of this machine: their readings, and what it costs; skipped where there is none
